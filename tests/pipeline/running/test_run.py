@@ -75,7 +75,7 @@ def test_a_table_that_someone_else_has_changed_is_made_anew(shop: Path) -> None:
     DeltaTable(shop / "output" / "forecast").delete()
     record = run(shop)
     assert statuses(record)["forecast"] == "ran"
-    assert "changed by someone else" in record.views["forecast"].reason
+    assert "changed by another writer" in record.views["forecast"].reason
     assert len(rows(shop, "forecast")) == 1
 
 

@@ -20,13 +20,13 @@ NO_MARKS = MARKS.empty_table()
 def file_of(folder: Path, name: str, size: int) -> LocalFile:
     place = folder / name
     place.write_bytes(os.urandom(size))
-    return LocalFile(path=name, dv_id=None, place=place)
+    return LocalFile(path=name, dv_id=None, location=place)
 
 
 def alteration(marks: pa.Table, file: LocalFile) -> str | None:
     (row,) = [row for row in marks.to_pylist() if row["path"] == file.path]
     return describe_alteration(
-        file.place,
+        file.location,
         size_bytes=row["size_bytes"],
         modified_ns=row["modified_ns"],
         content=row["content"],
@@ -57,7 +57,7 @@ def test_at_most_a_mebibyte_of_a_file_is_read(
             yield start, length
 
     monkeypatch.setattr(file_mark, "_sampled_parts", counted)
-    make_marks("s", [file_of(tmp_path, "f", size)], known=NO_MARKS)
+    make_marks("s", [file_of(tmp_path, "f", size)], earlier=NO_MARKS)
     assert sum(read) == min(size, MIB)
 
 
@@ -66,38 +66,38 @@ def test_a_changed_head_or_footer_is_noticed_and_a_copy_is_not_a_change(
     tmp_path: Path, size: int
 ) -> None:
     file = file_of(tmp_path, "f", size)
-    marks = make_marks("s", [file], known=NO_MARKS)
-    os.utime(file.place, ns=(1, 1))
+    marks = make_marks("s", [file], earlier=NO_MARKS)
+    os.utime(file.location, ns=(1, 1))
     assert alteration(marks, file) is None
     for offset in {0, size - 1}:
-        flip(file.place, offset)
+        flip(file.location, offset)
         assert alteration(marks, file) == "its content has changed"
-        flip(file.place, offset)
-    file.place.write_bytes(b"x" * (size + 1))
+        flip(file.location, offset)
+    file.location.write_bytes(b"x" * (size + 1))
     assert alteration(marks, file) == f"it has {size + 1} bytes and had {size}"
 
 
 def test_only_files_without_a_mark_that_holds_are_marked(tmp_path: Path) -> None:
     files = [file_of(tmp_path, name, 10) for name in "abc"]
-    first = make_marks("s", files[:2], known=NO_MARKS)
+    first = make_marks("s", files[:2], earlier=NO_MARKS)
     assert first["path"].to_pylist() == ["a", "b"]
-    flip(files[1].place, 0)
-    second = make_marks("s", files, known=first)
+    flip(files[1].location, 0)
+    second = make_marks("s", files, earlier=first)
     assert second["path"].to_pylist() == ["b", "c"]
-    assert make_marks("s", [], known=first).num_rows == 0
+    assert make_marks("s", [], earlier=first).num_rows == 0
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
-    gone = LocalFile(path="gone", dv_id=None, place=tmp_path / "gone")
+    gone = LocalFile(path="gone", dv_id=None, location=tmp_path / "gone")
     with pytest.raises(DataFileNotFoundError, match="gone"):
-        make_marks("s", [gone], known=NO_MARKS)
+        make_marks("s", [gone], earlier=NO_MARKS)
 
 
 def test_marks_of_earlier_releases_are_checked_by_their_own_rule(tmp_path: Path) -> None:
     file = file_of(tmp_path, "f", 3 * MIB)
-    content = blake2b(file.place.read_bytes(), digest_size=16).hexdigest()
+    content = blake2b(file.location.read_bytes(), digest_size=16).hexdigest()
     row = {"path": "f", "size_bytes": 3 * MIB, "modified_ns": 7, "content": content}
     marks = pa.Table.from_pylist([row], schema=MARKS)
     assert alteration(marks, file) is None
-    flip(file.place, MIB + 12345)
+    flip(file.location, MIB + 12345)
     assert alteration(marks, file) == "its content has changed"

@@ -33,23 +33,24 @@ def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, an
                     "the order of its rows is not known, since Spark keeps none in memory; "
                     "materialise it as staging or output"
                 )
-            same = then.order_digest == now.order_digest
-            if not same and then.rows_digest == now.rows_digest:
+            has_same_order = then.order_digest == now.order_digest
+            if not has_same_order and then.rows_digest == now.rows_digest:
                 return "it returns the same rows in another order"
-            return None if same else "it returns other rows"
+            return None if has_same_order else "it returns other rows"
         case Tier.STABLE_SET:
             return None if then.rows_digest == now.rows_digest else "it returns other rows"
         case Tier.BEST_EFFORT:
-            return _within(then, now, tolerance, rows_then, rows_now)
+            return _compare_within_tolerance(then, now, tolerance, rows_then, rows_now)
 
 
-def _within(
+def _compare_within_tolerance(
     then: RowDigest,
     now: RowDigest,
     tolerance: float,
     rows_then: Rows | None,
     rows_now: Rows | None,
 ) -> str | None:
+    """Return how two results differ; floats and decimals are compared with a tolerance."""
     if then.rows_digest == now.rows_digest:
         return None
     if then.exact_digest != now.exact_digest:
@@ -85,7 +86,7 @@ def compare_rows(then: pa.Table, now: pa.Table, *, tolerance: float) -> str | No
 def _sorted(rows: pa.Table) -> pa.Table:
     plain = pa.table(
         [_as_float(column) for column in rows.columns],
-        names=[f"c{place}" for place in range(rows.num_columns)],
+        names=[f"c{index}" for index in range(rows.num_columns)],
     )
     exact = [f.name for f in plain.schema if _is_exact(f.type)]
     numbers = [f.name for f in plain.schema if pa.types.is_floating(f.type)]
@@ -106,9 +107,9 @@ def _is_exact(kind: pa.DataType) -> bool:
 def _all_close(before: pa.ChunkedArray, after: pa.ChunkedArray, tolerance: float) -> bool:
     if not before.is_null().equals(after.is_null()):
         return False
-    size = pc.max_element_wise(pc.abs(before), pc.abs(after))
-    off = pc.abs(pc.subtract(before, after))
+    magnitude = pc.max_element_wise(pc.abs(before), pc.abs(after))
+    difference = pc.abs(pc.subtract(before, after))
     both_nan = pc.and_(pc.is_nan(before), pc.is_nan(after))
-    close = pc.or_(pc.less_equal(off, pc.multiply(size, tolerance)), both_nan)
-    same = pc.or_(close, pc.equal(before, after))
-    return bool(pc.all(same, min_count=0).as_py())
+    close = pc.or_(pc.less_equal(difference, pc.multiply(magnitude, tolerance)), both_nan)
+    is_close = pc.or_(close, pc.equal(before, after))
+    return bool(pc.all(is_close, min_count=0).as_py())

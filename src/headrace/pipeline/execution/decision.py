@@ -139,8 +139,8 @@ class Decider:
         self._upstream = {name: bundle.upstream(name) for name in bundle.order}
         self._readers: dict[str, list[str]] = {name: [] for name in bundle.order}
         for name, upstream in self._upstream.items():
-            for read in upstream:
-                self._readers[read].append(name)
+            for upstream_view in upstream:
+                self._readers[upstream_view].append(name)
         self._decisions: dict[str, Decision] = {}
 
     def decide(self) -> dict[str, Decision]:
@@ -173,10 +173,13 @@ class Decider:
             return _replace(decision, action=Action.INLINE, reason=reason)
         if plan.name not in self._selected:
             return _replace(decision, action=Action.LEAVE_OUT, reason="it is not selected")
-        read = self._keys_read(plan)
-        key = effective_key(self._bundle, plan.name, read)
+        keys_read = self._keys_read(plan)
+        key = effective_key(self._bundle, plan.name, keys_read)
         decision = _replace(
-            decision, skip_key=key, upstream_keys=_known(read), awaits=self._awaited(read)
+            decision,
+            skip_key=key,
+            upstream_keys=_known_keys(keys_read),
+            awaits=self._awaited(keys_read),
         )
         causes = explain_change(
             None if last is None else last.plan.key,
@@ -204,13 +207,15 @@ class Decider:
             changed = (
                 "the key format has changed"
                 if plan.key.format != last.plan.key.format
-                else "Headrace computes it in another way now"
+                else "Headrace now computes it differently"
             )
             reason = f"{changed}, and the same result over the same versions is not appended twice"
             return _replace(decision, action=Action.SKIP, reason=reason)
         if last is not None and last.record.volatile:
             causes = (*causes, *map(explain_volatile, last.record.volatile))
-        causes = causes or explain_upstream(last.record.upstream_keys if last else {}, _known(read))
+        causes = causes or explain_upstream(
+            last.record.upstream_keys if last else {}, _known_keys(keys_read)
+        )
         reason = "; ".join(map(str, causes)) or "its last result has another key"
         return _replace(decision, reason=reason, causes=causes)
 
@@ -278,14 +283,14 @@ class Decider:
             if decision.action is Action.RUN:
                 return decision
             reason = f"it is not kept, and {', '.join(running)} reads it"
-            read = self._keys_read(plan)
+            keys_read = self._keys_read(plan)
             return _replace(
                 decision,
                 action=Action.RUN,
                 reason=reason,
-                skip_key=decision.skip_key or effective_key(self._bundle, plan.name, read),
-                upstream_keys=_known(read),
-                awaits=self._awaited(read),
+                skip_key=decision.skip_key or effective_key(self._bundle, plan.name, keys_read),
+                upstream_keys=_known_keys(keys_read),
+                awaits=self._awaited(keys_read),
             )
         if readers and decision.action is Action.RUN:
             return _replace(decision, action=Action.SKIP, reason="no view that runs reads it")
@@ -311,24 +316,24 @@ class Decider:
 
         None means that the result cannot be compared with any other.
         """
-        read: dict[str, str | None] = {}
+        keys: dict[str, str | None] = {}
         for upstream in self._upstream[plan.name]:
             decision, last = self._decisions[upstream], self._last_output(upstream)
             if _keeps_older_rows(self._bundle[upstream]):
-                read[upstream] = _table_key(decision, last)
+                keys[upstream] = _table_key(decision, last)
             elif decision.action is Action.LEAVE_OUT and last is not None:
-                read[upstream] = _result_key(last)
+                keys[upstream] = _result_key(last)
             elif decision.is_volatile:
-                read[upstream] = None
+                keys[upstream] = None
             elif decision.action is Action.LEAVE_OUT:
-                read[upstream] = self._bundle[upstream].skip_key
+                keys[upstream] = self._bundle[upstream].skip_key
             else:
-                read[upstream] = decision.skip_key
-        return read
+                keys[upstream] = decision.skip_key
+        return keys
 
-    def _awaited(self, read: Mapping[str, str | None]) -> tuple[str, ...]:
+    def _awaited(self, keys_read: Mapping[str, str | None]) -> tuple[str, ...]:
         """Return the upstream views that have no key yet but will have one after they have run."""
-        without_key = tuple(name for name, key in read.items() if key is None)
+        without_key = tuple(name for name, key in keys_read.items() if key is None)
         is_awaited = all(
             _keeps_older_rows(self._bundle[name]) and self._decisions[name].action is Action.RUN
             for name in without_key
@@ -336,17 +341,21 @@ class Decider:
         return without_key if is_awaited else ()
 
 
-def effective_key(bundle: Bundle, view: str, read: Mapping[str, str | None]) -> str | None:
+def effective_key(bundle: Bundle, view: str, keys_read: Mapping[str, str | None]) -> str | None:
     """Return the skip key of a view over the results that it will actually read.
 
     It differs from the planned key if an upstream view is left out, so that its older result is
     read, or if the table of an upstream view keeps rows of earlier runs.
     """
     key = bundle[view].skip_key
-    if key is None or None in read.values():
+    if key is None or None in keys_read.values():
         return None
-    other = {name: state for name, state in read.items() if state != bundle[name].skip_key}
-    return content_hash({"key": key, "older": other}) if other else key
+    changed_keys = {
+        name: upstream_key
+        for name, upstream_key in keys_read.items()
+        if upstream_key != bundle[name].skip_key
+    }
+    return content_hash({"key": key, "older": changed_keys}) if changed_keys else key
 
 
 def with_key(decision: Decision, bundle: Bundle, outputs: Mapping[str, OutputVersion]) -> Decision:
@@ -359,11 +368,11 @@ def with_key(decision: Decision, bundle: Bundle, outputs: Mapping[str, OutputVer
     """
     if not decision.awaits:
         return decision
-    states = {name: _commit_key(outputs[name]) for name in decision.awaits if name in outputs}
-    read = {**decision.upstream_keys, **states}
-    is_complete = len(states) == len(decision.awaits)
-    key = effective_key(bundle, decision.view, read) if is_complete else None
-    return _replace(decision, skip_key=key, upstream_keys=read)
+    commit_keys = {name: _commit_key(outputs[name]) for name in decision.awaits if name in outputs}
+    keys_read = {**decision.upstream_keys, **commit_keys}
+    is_complete = len(commit_keys) == len(decision.awaits)
+    key = effective_key(bundle, decision.view, keys_read) if is_complete else None
+    return _replace(decision, skip_key=key, upstream_keys=keys_read)
 
 
 def _keeps_older_rows(plan: ViewPlan) -> bool:
@@ -394,7 +403,7 @@ def _result_key(last: LastResult) -> str | None:
     return content_hash({"commit": output.commit_id, "version": output.version, "run": last.run})
 
 
-def _known(keys: Mapping[str, str | None]) -> dict[str, str]:
+def _known_keys(keys: Mapping[str, str | None]) -> dict[str, str]:
     return {name: key for name, key in keys.items() if key is not None}
 
 

@@ -21,7 +21,7 @@ def describe_environment() -> dict[str, str]:
 
 
 def now_ms() -> int:
-    """Return the current time."""
+    """Return the current time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 

@@ -21,9 +21,9 @@ class LazySpark:
             SessionError: the session has no driver in this process: Spark Connect.
         """
         self._profile = profile
-        self.given = None if session is None else wiring.take_spark(session)
-        """The caller's session; None if it gave none."""
-        self._session = self.given
+        self.callers_session = None if session is None else wiring.take_spark(session)
+        """The caller's session; None if there is none."""
+        self._session = self.callers_session
 
     @property
     def is_ready(self) -> bool:

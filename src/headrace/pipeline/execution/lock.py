@@ -1,7 +1,7 @@
 """One run of a project at a time.
 
-On this machine the lock is a file lock, which goes with its process, however that ends. In a store
-it is a lease that expires: see `headrace.commit.lease`.
+On this machine the lock is a file lock, which the operating system releases when the process ends.
+In a store it is a lease that expires: see `headrace.commit.lease`.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ class RunLock(Protocol):
 
     @property
     def is_taken_over(self) -> bool:
-        """Whether the holder before did not release it, and may still be running."""
+        """Whether the previous holder did not release it, and may still be running."""
 
     def check(self) -> None:
         """Make sure that the lock is still held.
@@ -44,7 +44,7 @@ class FileLock:
     is_taken_over = False
 
     def check(self) -> None:
-        """Do nothing: it cannot be lost."""
+        """Do nothing: the lock cannot be lost."""
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def _file_lock(folder: Path, *, project: str) -> Iterator[FileLock]:
 
 
 def is_locked(folder: Place) -> bool:
-    """Whether a run is in progress; of a lease in a store, by the clock of this machine."""
+    """Return whether a run is in progress; a lease in a store is judged by the local clock."""
     if not folder.is_local:
         return is_held(folder.open())
     file = folder.path / "lock"

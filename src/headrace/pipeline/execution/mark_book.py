@@ -27,7 +27,7 @@ class MarkBook:
             earlier: Reads the marks that earlier runs made of a source.
         """
         self._sources, self._earlier = sources, earlier
-        self._pages = {name: _Page() for name in sources}
+        self._by_source = {name: _SourceMarks() for name in sources}
         self._new: list[pa.Table] = []
 
     def mark(self, plan: ViewPlan) -> None:
@@ -37,10 +37,10 @@ class MarkBook:
             DataFileNotFoundError: a file is missing.
         """
         for unit in plan.units:
-            page = self._pages[unit.source]
-            with page.lock:
-                if unit.digest not in page.marked:
-                    self._mark(unit, page)
+            source_marks = self._by_source[unit.source]
+            with source_marks.lock:
+                if unit.digest not in source_marks.marked:
+                    self._mark(unit, source_marks)
 
     @contextmanager
     def saving(self) -> Iterator[pa.Table]:
@@ -49,24 +49,26 @@ class MarkBook:
         yield pa.concat_tables([MARKS.empty_table(), *new])
         del self._new[: len(new)]
 
-    def _mark(self, unit: ScanUnit, page: "_Page") -> None:
+    def _mark(self, unit: ScanUnit, source_marks: "_SourceMarks") -> None:
         files = local_files(self._sources[unit.source], unit)
-        if files and page.known is None:
-            page.known = self._earlier(unit.source)
-        if files and page.known is not None:
-            new = make_marks(unit.source, files, known=page.known)
-            is_old = pc.invert(pc.is_in(page.known["path"], value_set=new["path"].combine_chunks()))
-            page.known = pa.concat_tables([page.known.filter(is_old), new])
+        if files and source_marks.marks is None:
+            source_marks.marks = self._earlier(unit.source)
+        if files and source_marks.marks is not None:
+            new = make_marks(unit.source, files, earlier=source_marks.marks)
+            is_old = pc.invert(
+                pc.is_in(source_marks.marks["path"], value_set=new["path"].combine_chunks())
+            )
+            source_marks.marks = pa.concat_tables([source_marks.marks.filter(is_old), new])
             self._new.append(new)
-        page.marked.add(unit.digest)
+        source_marks.marked.add(unit.digest)
 
 
-class _Page:
+class _SourceMarks:
     """The marks of one source in a run."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.known: pa.Table | None = None
+        self.marks: pa.Table | None = None
         """The newest mark of each path; None until they are read."""
         self.marked: set[str] = set()
         """The digests of the scan units whose files are marked."""
@@ -89,10 +91,10 @@ def describe_altered_files(source: PinnedSource, unit: ScanUnit, marks: pa.Table
         mark = marks_by_path.get(file.path)
         try:
             if mark is None:
-                file.place.stat()
+                file.location.stat()
                 continue
             alteration = describe_alteration(
-                file.place,
+                file.location,
                 size_bytes=mark["size_bytes"],
                 modified_ns=mark["modified_ns"],
                 content=mark["content"],

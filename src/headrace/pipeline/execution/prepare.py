@@ -85,20 +85,20 @@ def plan_project(  # noqa: PLR0913  (the inputs of a plan)
         # Report mistakes that can be found without Spark before starting it.
         plan_views(msgspec.structs.replace(request, builders=None))
     views = plan_views(request)
-    read = {unit.source for view in views.values() for unit in view.units}
+    sources_read = {unit.source for view in views.values() for unit in view.units}
     bundle = make_bundle(
         project=project.name,
         engine=request.runner,
         planner=request.planner,
         settings=project.manifest.settings,
-        pins={name: source.pin for name, source in sources.items() if name in read},
+        pins={name: source.pin for name, source in sources.items() if name in sources_read},
         views=views,
     )
     return Prepared(bundle=bundle, sources=sources)
 
 
 def _local_state(project: ProjectFiles) -> Path | None:
-    """The state folder, where hashes may be kept; None if it is in a store."""
+    """Return the state folder, for cached hashes; None if it is in a store."""
     folder = project_state(project).folder
     return folder.path if folder.is_local else None
 

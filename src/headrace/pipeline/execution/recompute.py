@@ -78,14 +78,15 @@ def recompute(  # noqa: PLR0913  (a plan, and the resources of its run)
 
 def recompute_decisions(baseline: Baseline, views: Collection[str]) -> dict[str, Decision]:
     """Decide to compute some views, and those upstream whose results do not outlive a run."""
-    bundle, needed = baseline.bundle, set(views)
+    bundle, computed = baseline.bundle, set(views)
     for name in reversed(bundle.order):
-        if name in needed:
+        if name in computed:
             transient = (Materialise.MEMORY, Materialise.STAGING)
             upstream = bundle.upstream(name)
-            needed |= {up for up in upstream if bundle[up].header.materialise in transient}
+            computed |= {up for up in upstream if bundle[up].header.materialise in transient}
     return {
-        name: _decision(baseline, bundle[name], is_computed=name in needed) for name in bundle.order
+        name: _decision(baseline, bundle[name], is_computed=name in computed)
+        for name in bundle.order
     }
 
 

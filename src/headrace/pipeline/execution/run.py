@@ -76,7 +76,7 @@ def prepare(
         previous={name: result.plan for name, result in last.items()},
         builders=spark if request.runner is RunnerKind.SPARK else None,
         profile=request.profile,
-        session=spark.given,
+        session=spark.callers_session,
     )
 
 
@@ -87,18 +87,18 @@ def _without_foreign_keys(
 
     Their results must not be the reason for a later skip.
     """
-    is_planned_for_it = bundle.engine == runner_version(runner)
+    is_planned_for_runner = bundle.engine == runner_version(runner)
     return {
         name: decision
         if decision.action is not Action.RUN
-        or (is_planned_for_it and _is_computed_as_planned(bundle, name))
+        or (is_planned_for_runner and _is_computed_as_planned(bundle, name))
         else msgspec.structs.replace(decision, skip_key=None)
         for name, decision in decisions.items()
     }
 
 
 def _is_computed_as_planned(bundle: Bundle, view: str) -> bool:
-    """Whether the code that computes a view, and those that it inlines, is what its key names."""
+    """Return whether the current code for a view, and the views it inlines, is that of its key."""
     return all(
         is_current(bundle[name].key.computation, bundle[name].datafusion_sql or "")
         for name in (view, *bundle.inlined(view))
@@ -120,13 +120,13 @@ def new_record(
     new run starts later, even if the clock was set back in between.
     """
     started_ms = max(now_ms(), after_ms + 1)
-    is_planned_for = bundle.engine.startswith(f"{request.runner} ")
+    is_planned_for_runner = bundle.engine.startswith(f"{request.runner} ")
     return RunRecord(
         id=request.run_id or new_run_id(started_ms),
         kind=kind,
         project=bundle.project,
         bundle=bundle.id,
-        engine=bundle.engine if is_planned_for else request.runner.value,
+        engine=bundle.engine if is_planned_for_runner else request.runner.value,
         status=RunStatus.RUNNING,
         started_ms=started_ms,
         profile=request.profile,

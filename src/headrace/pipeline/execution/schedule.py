@@ -34,13 +34,13 @@ class Schedule:
         """Mark a view as finished; return the views that it blocks, each with what blocks it."""
         self._running.discard(view)
         blocked = []
-        for other in list(self._waiting):
-            needs = self._waits_for[other]
+        for dependent in list(self._waiting):
+            needs = self._waits_for[dependent]
             if view not in needs:
                 continue
             if has_result:
                 needs.discard(view)
             else:
-                del self._waiting[other]
-                blocked += [(other, view), *self.finish(other, has_result=False)]
+                del self._waiting[dependent]
+                blocked += [(dependent, view), *self.finish(dependent, has_result=False)]
         return blocked

@@ -33,7 +33,9 @@ def why_stale(output: OutputVersion, table: Place, *, run: str, write: WriteMode
         if newest.version < output.version:
             return f"its table is at version {newest.version}, older than {output.version}"
         if not _is_commit_of(output, table, run, newest):
-            return f"version {output.version} of its table was made by someone else, or is gone"
+            return (
+                f"version {output.version} of its table was committed by another writer, or is gone"
+            )
         if newest.version > output.version and write is not WriteMode.APPEND:
             change = _find_foreign_change(newest, since=output.version)
             if change is not None:
@@ -48,10 +50,10 @@ def _find_foreign_change(newest: Snapshot, *, since: int) -> str | None:
     """Return which later commit changed the rows or columns of a table; None if none did."""
     for change in newest.table.changes(since + 1, newest.version):
         if change.data_change or change.kind is ChangeKind.CDC:
-            return f"its table was changed by someone else in version {change.version}"
+            return f"its table was changed by another writer in version {change.version}"
     before = newest.table.snapshot(version=since)
     if _layout(before) != _layout(newest):
-        return f"the columns of its table were changed by someone else after version {since}"
+        return f"the columns of its table were changed by another writer after version {since}"
     return None
 
 
@@ -123,17 +125,17 @@ def find_damaged_file(snapshot: Snapshot) -> str | None:
     return None
 
 
-def _size(place: str) -> int | None:
+def _size(path: str) -> int | None:
     try:
-        return os.stat(place).st_size  # noqa: PTH116  (called for each file of a table)
+        return os.stat(path).st_size  # noqa: PTH116  (called for each file of a table)
     except OSError:
         return None
 
 
 def _listed_sizes(snapshot: Snapshot) -> Callable[[str], int | None]:
-    """Tell sizes by one listing of a table in a store; files elsewhere are looked up one by one."""
+    """Return a function that looks up sizes in one listing; other files are requested singly."""
     root, store = snapshot.table.uri, snapshot.table.data_store
-    sizes = {f"{root}/{found.path}": found.size_bytes for found in store.list_tree("")}
+    sizes = {f"{root}/{entry.path}": entry.size_bytes for entry in store.list_tree("")}
 
     def size_of(uri: str) -> int | None:
         if uri.startswith(f"{root}/"):

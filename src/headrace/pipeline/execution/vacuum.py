@@ -94,15 +94,15 @@ def _needed_versions(
     store: ArtifactStore, runs: Sequence[RunRecord], sources: Mapping[str, Path]
 ) -> dict[str, set[int]]:
     """Return the versions that runs read or wrote, by the address of the table."""
-    needed: dict[str, set[int]] = {}
+    versions: dict[str, set[int]] = {}
     for run in runs:
         for source, version in run.pins.items():
             if source in sources:
-                needed.setdefault(Place(sources[source]).uri, set()).add(version)
+                versions.setdefault(Place(sources[source]).uri, set()).add(version)
         for view in store.find(run.id).views.values():
             if view.output is not None:
-                needed.setdefault(view.output.uri, set()).add(view.output.version)
-    return needed
+                versions.setdefault(view.output.uri, set()).add(view.output.version)
+    return versions
 
 
 def _vacuum_table(
@@ -110,20 +110,20 @@ def _vacuum_table(
 ) -> Vacuumed:
     """Remove the files of a table that no retained version references."""
     opened = table.table()
-    kept = [version for version in sorted(keep) if _is_readable(opened, version)]
+    kept_versions = [version for version in sorted(keep) if _is_readable(opened, version)]
     removable = (
-        _removable_by_deltalake(opened, kept, retention_hours=retention_hours)
+        _removable_by_deltalake(opened, kept_versions, retention_hours=retention_hours)
         if table.is_local
-        else _removable_by_listing(opened, kept, retention_hours=retention_hours)
+        else _removable_by_listing(opened, kept_versions, retention_hours=retention_hours)
     )
     files = sorted(removable)
     if not dry_run:
         table.open().delete(files)
-    return Vacuumed(table=str(table), kept_versions=tuple(kept), files=tuple(files))
+    return Vacuumed(table=str(table), kept_versions=tuple(kept_versions), files=tuple(files))
 
 
 def _removable_by_deltalake(
-    table: Table, kept: list[int], *, retention_hours: int | None
+    table: Table, kept_versions: list[int], *, retention_hours: int | None
 ) -> set[str]:
     """Return the paths of the removable files of a local table."""
     removable = DeltaTable(table.uri).vacuum(
@@ -131,28 +131,28 @@ def _removable_by_deltalake(
         dry_run=True,
         enforce_retention_duration=False,
         full=True,
-        keep_versions=kept or None,
+        keep_versions=kept_versions or None,
     )
-    needed = set[str]()
+    referenced = set[str]()
     if any(_may_hold_vectors(file) for file in removable):
-        needed = _needed_files(table, kept, retention_hours=retention_hours)
-    return {file for file in removable if f"{table.uri}/{file}" not in needed}
+        referenced = _referenced_files(table, kept_versions, retention_hours=retention_hours)
+    return {file for file in removable if f"{table.uri}/{file}" not in referenced}
 
 
 def _removable_by_listing(
-    table: Table, kept: list[int], *, retention_hours: int | None
+    table: Table, kept_versions: list[int], *, retention_hours: int | None
 ) -> set[str]:
     """Return the paths of the removable files of a table in a store."""
     age = _retention_of(table, retention_hours)
     if age is None:
         return set()
     before_ms = (datetime.now(UTC) - age).timestamp() * 1000
-    listed = [found for found in table.store.list_tree("") if found.modified_ms <= before_ms]
-    needed = _needed_files(table, kept, retention_hours=retention_hours)
+    entries = [entry for entry in table.store.list_tree("") if entry.modified_ms <= before_ms]
+    referenced = _referenced_files(table, kept_versions, retention_hours=retention_hours)
     return {
-        found.path
-        for found in listed
-        if not _is_hidden(found.path) and f"{table.uri}/{found.path}" not in needed
+        entry.path
+        for entry in entries
+        if not _is_hidden(entry.path) and f"{table.uri}/{entry.path}" not in referenced
     }
 
 
@@ -176,15 +176,17 @@ def _is_readable(table: Table, version: int) -> bool:
     return True  # any other error aborts the vacuum, since the version may still be needed
 
 
-def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | None) -> set[str]:
+def _referenced_files(
+    table: Table, kept_versions: Iterable[int], *, retention_hours: int | None
+) -> set[str]:
     """Return the data files and deletion-vector files that versions reference, by address."""
     newest = table.snapshot()
     since = _first_retained(table, _retention_of(table, retention_hours))
     return {
-        place
-        for uri, vector in _references(table, {*kept, newest.version}, since=since)
-        for place in (uri, vector_uri(table.uri, vector))
-        if place is not None
+        address
+        for uri, vector in _references(table, {*kept_versions, newest.version}, since=since)
+        for address in (uri, vector_uri(table.uri, vector))
+        if address is not None
     }
 
 

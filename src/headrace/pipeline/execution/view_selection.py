@@ -18,13 +18,13 @@ def select_views(bundle: Bundle, *, select: Sequence[str], exclude: Sequence[str
         InvalidArgumentError: a selector matches no view.
     """
     reads = {
-        name: [read for read in plan.reads if read in bundle.views]
+        name: [relation for relation in plan.reads if relation in bundle.views]
         for name, plan in bundle.views.items()
     }
     readers: dict[str, list[str]] = {name: [] for name in bundle.order}
-    for name, read in reads.items():
-        for upstream in read:
-            readers[upstream].append(name)
+    for name, relations in reads.items():
+        for relation in relations:
+            readers[relation].append(name)
     selected = set(bundle.order) if not select else set[str]()
     for selector in select:
         selected |= _matching(selector, "--select", reads, readers)
@@ -39,20 +39,22 @@ def _matching(
     reads: Mapping[str, Sequence[str]],
     readers: Mapping[str, Sequence[str]],
 ) -> set[str]:
+    """Return the views that one selector matches."""
     pattern = selector.removeprefix("+").removesuffix("+").casefold()
-    named = {name for name in reads if fnmatchcase(name, pattern)}
-    if not named:
+    start = {name for name in reads if fnmatchcase(name, pattern)}
+    if not start:
         reason = f"no view matches {selector!r}; there are {', '.join(sorted(reads)) or 'none'}"
         raise InvalidArgumentError(argument=option, reason=reason)
-    matching = set(named)
+    matching = set(start)
     if selector.startswith("+"):
-        matching |= _reachable(named, reads)
+        matching |= _reachable(start, reads)
     if selector.endswith("+"):
-        matching |= _reachable(named, readers)
+        matching |= _reachable(start, readers)
     return matching
 
 
 def _reachable(start: Collection[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the views that edges lead to from some views, directly or indirectly."""
     reached, waiting = set[str](), list(start)
     while waiting:
         for name in edges[waiting.pop()]:

@@ -95,17 +95,17 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         if table is None:
             result = self.runner.compute(self._task(plan, upstream))
             check_result(plan.header.contract, result.schema, result.digest)
-            view, kept = _with_result(view, result), KeptResult(name=plan.name)
-            return Finished(view=view, result=kept, plans=result.plans)
+            in_memory = KeptResult(name=plan.name)
+            return Finished(view=_with_result(view, result), result=in_memory, plans=result.plans)
         source = self._source_at(table) if self.full_refresh else None
         if source is not None or not self.full_refresh:
             refuse_foreign_table(table, view=plan.name, project=self.bundle.project, source=source)
         view, result = self._write(plan, view, table, upstream)
         assert view.output is not None, "a view that was written has an output"
-        written = TableResult(table=table, version=view.output.version)
+        table_result = TableResult(table=table, version=view.output.version)
         if plan.header.materialise is not Materialise.OUTPUT:
             view = msgspec.structs.replace(view, output=None)
-        return Finished(view=view, result=written, plans=result.plans)
+        return Finished(view=view, result=table_result, plans=result.plans)
 
     def _write(
         self, plan: ViewPlan, view: ViewRun, table: Place, upstream: Mapping[str, Upstream]
@@ -132,13 +132,13 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
                 note=self._note(view, result.digest),
             )
             output = commit_output(write, mode, merge=self.runner.merge)
-        failed = write_checkpoint_if_due(table.uri, version=output.version, options=table.options)
-        warnings = () if failed is None else (f"no checkpoint was written: {failed}",)
+        problem = write_checkpoint_if_due(table.uri, version=output.version, options=table.options)
+        warnings = () if problem is None else (f"no checkpoint was written: {problem}",)
         view = msgspec.structs.replace(view, output=output, warnings=(*view.warnings, *warnings))
         return view, result
 
     def _source_at(self, table: Place) -> str | None:
-        """The source of the project that is at the address of an output; None if none is."""
+        """Return the source of the project at the address of an output; None if there is none."""
         return find_source_at(table, self.project.manifest.sources, root=self.project.root)
 
     def _table(self, plan: ViewPlan) -> Place | None:

@@ -224,8 +224,8 @@ def marks_in_units(units: pa.Table, runs: pa.Table) -> pa.Table:
     files = pa.chunked_array(units["files"]).combine_chunks()
     parent = pc.list_parent_indices(files)
     marks = files.flatten()
-    place = pc.index_in(units["run"].combine_chunks(), value_set=runs["run"].combine_chunks())
-    started = runs["started_ms"].combine_chunks().take(place)
+    run_index = pc.index_in(units["run"].combine_chunks(), value_set=runs["run"].combine_chunks())
+    started = runs["started_ms"].combine_chunks().take(run_index)
     fields = dict(zip((f.name for f in marks.type), marks.flatten(), strict=True))
     columns = {
         "date": units["date"].combine_chunks().take(parent),

@@ -5,7 +5,7 @@
     results.json           the newest result of each view
 
 Everything is written through one store, and is durable when a method returns. Runs read bundles by
-their id and results by the index, so that what a run costs does not depend on how many have been.
+id and results from the index, so the cost of a run does not grow with the number of earlier runs.
 """
 
 import logging
@@ -56,7 +56,7 @@ STORE = "store"
 """The folder of the tables below the state folder of a project."""
 
 OpenStore: TypeAlias = Callable[[str], WritableStore]
-"""Opens a folder to be written to."""
+"""Opens a folder for reading and writing."""
 
 _LOG = logging.getLogger(__name__)
 _MARK = ("started_ms", "source", "path", "dv_id", "size_bytes", "modified_ns", "content")
@@ -72,12 +72,12 @@ class ArtifactStore:
         outputs: Place | None = None,
         open_store: OpenStore | None = None,
     ) -> None:
-        """Name the state folder of a project; it is made when something is first written.
+        """Take the state folder of a project; it is created by the first write.
 
         Args:
             folder: The state folder.
-            outputs: The folder of the project's output tables. Records name it as it was when
-                they were made; the project may have been moved or copied since.
+            outputs: The folder of the project's output tables. Records have its address at the
+                time of their run; the project may have been moved or copied since.
             open_store: Opens a folder for reading and writing; by default with its options.
         """
         self.folder, self._outputs = Place.of(folder), outputs
@@ -88,9 +88,9 @@ class ArtifactStore:
     @cached_property
     def _tables(self) -> dict[StoreTable, HistoryTable]:
         return {
-            name: HistoryTable(self._open(str(place)), schema, options=place.options)
+            name: HistoryTable(self._open(str(folder)), schema, options=folder.options)
             for name, schema in SCHEMAS.items()
-            for place in [self.folder / STORE / name]
+            for folder in [self.folder / STORE / name]
         }
 
     def add_run(self, record: RunRecord) -> None:
@@ -99,7 +99,9 @@ class ArtifactStore:
 
     def add_bundle(self, bundle: Bundle) -> None:
         """Store a bundle and its lists of files, if they are not stored yet."""
-        if bundle.format == FORMAT:  # an older one was read from here, and stays where it is
+        if (
+            bundle.format == FORMAT
+        ):  # a bundle of an older format was read from this store, and stays there
             self._blobs.put_bundle(bundle)
 
     def add_views(self, record: RunRecord, views: Sequence[ViewRun]) -> None:
@@ -109,7 +111,7 @@ class ArtifactStore:
         self._tables[StoreTable.VIEWS].unpartition()
         index = self._index()
         version = self._append(StoreTable.VIEWS, [view_row(record, view) for view in views])
-        if version == index.version + 1:  # else another writer was there, whose rows it lacks
+        if version == index.version + 1:  # else the index lacks the rows of another writer
             self._save(index.with_views(record, views, version=version))
 
     def add_units(self, record: RunRecord, bundle: Bundle, views: Collection[str]) -> None:
@@ -171,11 +173,11 @@ class ArtifactStore:
             if not newest:
                 raise RunNotFoundError(run=run, similar=[])
             return newest[0]
-        known = pc.unique(self._tables[StoreTable.RUNS].read(["run"])["run"]).to_pylist()
-        matching = [run_id for run_id in known if run_id == run]
-        matching = matching or [run_id for run_id in known if run and run_id.startswith(run)]
+        run_ids = pc.unique(self._tables[StoreTable.RUNS].read(["run"])["run"]).to_pylist()
+        matching = [run_id for run_id in run_ids if run_id == run]
+        matching = matching or [run_id for run_id in run_ids if run and run_id.startswith(run)]
         if len(matching) != 1:
-            raise RunNotFoundError(run=run, similar=sorted(matching or known, reverse=True)[:5])
+            raise RunNotFoundError(run=run, similar=sorted(matching or run_ids, reverse=True)[:5])
         runs: dict[str, RunRecord] = {}
         where = f"run = {literal(matching[0])}"
         for row in self._tables[StoreTable.RUNS].rows(["record"], where=where):
@@ -218,11 +220,11 @@ class ArtifactStore:
         return {PlanStage(row["stage"]): row["text"] for row in rows}
 
     def marks(self, source: str, *, until: RunRecord | None = None) -> pa.Table:
-        """The newest mark of each file of a source, as a table with the columns of `MARKS`.
+        """Return the newest mark of each file of a source, with the columns of `MARKS`.
 
         Args:
             source: The name of the source.
-            until: Leave out marks of runs that started after this one.
+            until: Omit marks of runs that started after this one.
         """
         is_source = f"source = {literal(source)}"
         is_earlier = "" if until is None else f" AND started_ms <= {until.started_ms}"
@@ -247,15 +249,15 @@ class ArtifactStore:
         """Return the outcome of each view in each of the runs."""
         if not runs_newest_first:
             return {}
-        place = {run.id: number for number, run in enumerate(runs_newest_first)}
+        column = {run.id: number for number, run in enumerate(runs_newest_first)}
         days = [day_of(run.started_ms) for run in runs_newest_first]
         where = f"date >= DATE '{min(days)}' AND date <= DATE '{max(days)}'"
         histories: dict[str, list[ViewRun | None]] = {}
         for row in self._tables[StoreTable.VIEWS].rows(["run", "record"], where=where):
-            if row["run"] in place:
+            if row["run"] in column:
                 view = self._decode_view(row["record"])
-                history = histories.setdefault(view.view, [None] * len(place))
-                history[place[row["run"]]] = view
+                history = histories.setdefault(view.view, [None] * len(column))
+                history[column[row["run"]]] = view
         return histories
 
     def upkeep(self, *, now_ms: int | None = None) -> None:
@@ -294,7 +296,7 @@ class ArtifactStore:
     def _save(self, index: ResultIndex) -> None:
         try:
             write_index(self._store, index)
-        except HeadraceError as error:  # it is made again when it is needed
+        except HeadraceError as error:  # it is rebuilt when it is needed
             _LOG.warning("%s: the newest results were not saved: %s", self.folder, error)
 
     def _has_marks_in_units(self) -> bool:
@@ -330,9 +332,9 @@ class ArtifactStore:
 
 
 def _supersede(runs: dict[str, RunRecord], record: RunRecord) -> None:
-    """Keep the last word on a run: its latest attempt, and that it ended rather than began."""
-    known = runs.get(record.id)
-    if known is None or _precedence(known) <= _precedence(record):
+    """Keep the newest record of a run: of its latest attempt, preferably of its end."""
+    previous = runs.get(record.id)
+    if previous is None or _precedence(previous) <= _precedence(record):
         runs[record.id] = record
 
 

@@ -50,11 +50,11 @@ class BlobStore:
         except (OSError, pa.ArrowException):
             return b""
 
-    def bundles(self, beginning: str) -> list[str]:
+    def bundles(self, prefix: str) -> list[str]:
         """Return the ids of bundles with a prefix."""
-        listed = self._store.list(_BUNDLES, start_from=beginning)
+        listed = self._store.list(_BUNDLES, start_from=prefix)
         names = (entry.path.rpartition("/")[2].partition(".")[0] for entry in listed)
-        return [name for name in names if name.startswith(beginning) and _DIGEST.fullmatch(name)]
+        return [name for name in names if name.startswith(prefix) and _DIGEST.fullmatch(name)]
 
     def files(self, digest: str) -> pa.Table | None:
         """Return the files with a digest; None if they are not stored, or damaged."""

@@ -37,17 +37,17 @@ _FOOTER_BYTES = 256 * _KIB
 _BLOCK_BYTES = 64 * _KIB
 _BLOCKS = (_MAX_BYTES - _HEAD_BYTES - _FOOTER_BYTES) // _BLOCK_BYTES
 _SAMPLED = "s1:"
-"""The prefix of sampled hashes; hashes without it were made by `_first_rule`."""
+"""The prefix of sampled hashes; hashes without it are of `_first_format_parts`."""
 _THREADS = 8
 
 
-def make_marks(source: str, files: Sequence[LocalFile], *, known: pa.Table) -> pa.Table:
+def make_marks(source: str, files: Sequence[LocalFile], *, earlier: pa.Table) -> pa.Table:
     """Mark the files that have no mark yet, or differ from their mark, concurrently.
 
     Args:
         source: The name of the source.
         files: The files.
-        known: Earlier marks of the source, at most one of each path.
+        earlier: Earlier marks of the source, at most one of each path.
 
     Raises:
         DataFileNotFoundError: a file is gone.
@@ -57,15 +57,17 @@ def make_marks(source: str, files: Sequence[LocalFile], *, known: pa.Table) -> p
         sizes = pa.array([status.st_size for status in statuses], pa.int64())
         times = pa.array([status.st_mtime_ns for status in statuses], pa.int64())
         paths = pa.array([file.path for file in files], pa.string())
-        place = pc.index_in(paths, value_set=known["path"].combine_chunks())
+        index = pc.index_in(paths, value_set=earlier["path"].combine_chunks())
         is_same = pc.and_(
-            pc.equal(known["size_bytes"].combine_chunks().take(place), sizes),
-            pc.equal(known["modified_ns"].combine_chunks().take(place), times),
+            pc.equal(earlier["size_bytes"].combine_chunks().take(index), sizes),
+            pc.equal(earlier["modified_ns"].combine_chunks().take(index), times),
         )
         is_new = pc.invert(pc.fill_null(is_same, pa.scalar(value=False)))
         chosen = pc.indices_nonzero(is_new)
         new = [files[n] for n in chosen.to_pylist()]
-        contents = list(pool.map(_content, (f.place for f in new), sizes.take(chosen).to_pylist()))
+        contents = list(
+            pool.map(_content, (f.location for f in new), sizes.take(chosen).to_pylist())
+        )
     columns = [
         pa.repeat(pa.scalar(source, pa.string()), len(new)),
         paths.take(chosen),
@@ -85,41 +87,41 @@ def newest_marks(marks: pa.Table) -> pa.Table:
 
 
 def describe_alteration(
-    place: Path, *, size_bytes: int, modified_ns: int, content: str
+    file: Path, *, size_bytes: int, modified_ns: int, content: str
 ) -> str | None:
     """Return how a file differs from its mark, in words; None if it does not.
 
     Raises:
         FileNotFoundError: it is gone.
     """
-    status = place.stat()
+    status = file.stat()
     if status.st_size != size_bytes:
         return f"it has {status.st_size} bytes and had {size_bytes}"
-    if status.st_mtime_ns != modified_ns and not _has_content(place, size_bytes, content):
+    if status.st_mtime_ns != modified_ns and not _has_content(file, size_bytes, content):
         return "its content has changed"
     return None
 
 
 def _status(file: LocalFile) -> stat_result:
     try:
-        return file.place.stat()
+        return file.location.stat()
     except FileNotFoundError as error:
-        raise DataFileNotFoundError(path=str(file.place)) from error
+        raise DataFileNotFoundError(path=str(file.location)) from error
 
 
-def _has_content(place: Path, size_bytes: int, content: str) -> bool:
+def _has_content(file: Path, size_bytes: int, content: str) -> bool:
     if content.startswith(_SAMPLED):
-        return _content(place, size_bytes) == content
-    return _hash(place, _first_rule(size_bytes)) == content
+        return _content(file, size_bytes) == content
+    return _hash(file, _first_format_parts(size_bytes)) == content
 
 
-def _content(place: Path, size_bytes: int) -> str:
-    return _SAMPLED + _hash(place, _sampled_parts(size_bytes))
+def _content(file: Path, size_bytes: int) -> str:
+    return _SAMPLED + _hash(file, _sampled_parts(size_bytes))
 
 
-def _hash(place: Path, parts: Iterator[tuple[int, int]]) -> str:
+def _hash(file: Path, parts: Iterator[tuple[int, int]]) -> str:
     hashed = blake2b(digest_size=16)
-    with place.open("rb", buffering=0) as opened:
+    with file.open("rb", buffering=0) as opened:
         for start, length in parts:
             opened.seek(start)
             hashed.update(opened.read(length))
@@ -139,7 +141,7 @@ def _sampled_parts(size_bytes: int) -> Iterator[tuple[int, int]]:
     yield size_bytes - _FOOTER_BYTES, _FOOTER_BYTES
 
 
-def _first_rule(size_bytes: int) -> Iterator[tuple[int, int]]:
+def _first_format_parts(size_bytes: int) -> Iterator[tuple[int, int]]:
     """Yield what earlier releases hashed: whole files up to 32 MiB, else 64 blocks."""
     whole_bytes, blocks = 32 << 20, 64
     if size_bytes <= whole_bytes:

@@ -1,7 +1,7 @@
 """A Delta table of the artifact store: written through the commit room, read by the kernel.
 
-Tables are not partitioned. Rows are appended in the order of time, so that the statistics of date
-and run id prune files as partitions would, and files of different days can be merged.
+Tables are not partitioned. Rows are appended in the order of time, so the statistics of date and
+run id prune files as partitions would, and files of different days can be merged.
 """
 
 import time
@@ -49,21 +49,21 @@ class HistoryTable:
         Args:
             store: The store of the table.
             schema: Its columns.
-            options: The options of the store, for what reads the table by its address.
+            options: The options of the store, for readers that open the table by its address.
         """
         self.store = store
         self.schema = schema
         self._options = options
-        self._known: Snapshot | None = None
+        self._cached: Snapshot | None = None
 
     def snapshot(self) -> Snapshot | None:
-        """The newest version; None if there is no table yet. Only what is new is read."""
+        """Return the newest version; None if there is no table yet. Only new commits are read."""
         try:
-            known = self._known
-            self._known = self._open().snapshot() if known is None else known.refresh()
+            cached = self._cached
+            self._cached = self._open().snapshot() if cached is None else cached.refresh()
         except TableNotFoundError:
-            self._known = None
-        return self._known
+            self._cached = None
+        return self._cached
 
     def _open(self) -> Table:
         is_local = self.store.request_cost is RequestCost.LOCAL
@@ -79,23 +79,23 @@ class HistoryTable:
         write_checkpoint(self.store.root, options=self._options)
 
     def forget(self) -> None:
-        """Read the log again next time, since files that a snapshot may need have been deleted."""
-        self._known = None
+        """Drop the cached snapshot, since files that it may need have been deleted."""
+        self._cached = None
 
     def version(self) -> int:
-        """The number of the newest version; `NO_VERSION` if there is no table yet."""
+        """Return the newest version number; `NO_VERSION` if there is no table yet."""
         snapshot = self.snapshot()
         return NO_VERSION if snapshot is None else snapshot.version
 
     def read(self, columns: Sequence[str], *, where: str | None = None) -> pa.Table:
-        """Some columns of the rows for which a condition is true.
+        """Return columns of the rows that match a condition.
 
-        A column that an earlier release did not have is null.
+        A column that the table of an earlier release lacks is null.
         """
-        asked = pa.schema([self.schema.field(name) for name in columns])
+        schema = pa.schema([self.schema.field(name) for name in columns])
         snapshot = self.snapshot()
         if snapshot is None:
-            return asked.empty_table()
+            return schema.empty_table()
         stored = [name for name in columns if name in snapshot.schema.names]
         with snapshot.rows(where=where, columns=stored) as reader:
             rows = reader.read_all()
@@ -104,13 +104,13 @@ class HistoryTable:
                 rows[field.name].cast(field.type)
                 if field.name in stored
                 else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
-                for field in asked
+                for field in schema
             ],
-            schema=asked,
+            schema=schema,
         )
 
     def rows(self, columns: Sequence[str], *, where: str | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the same as `read`, row by row."""
+        """Yield the result of `read`, row by row."""
         yield from self.read(columns, where=where).to_pylist()
 
     def append(self, rows: pa.Table) -> int:
@@ -119,7 +119,7 @@ class HistoryTable:
         Raises:
             StorageError: the store failed; the rows are not part of the table.
             CommitUnknownError: the store failed, and cannot say whether they are.
-            CommitConflictError: others committed first, again and again.
+            CommitConflictError: other writers kept committing first.
         """
         self.unpartition()
         first = self.version()
@@ -162,10 +162,10 @@ class HistoryTable:
     def replace_files(
         self, snapshot: Snapshot, files: Sequence[LiveFile], rows: pa.Table
     ) -> int | None:
-        """Replace files of a snapshot by one that has the same rows.
+        """Replace files of a snapshot by one file with the same rows.
 
         Returns:
-            The version that this made; None if another writer committed first, and nothing changed.
+            The new version; None if another writer committed first, so that nothing changed.
         """
         self._check(snapshot)
         add = self.write_file(rows, data_change=False)
@@ -197,7 +197,7 @@ class HistoryTable:
         raise CommitConflictError(table=self.store.root, attempts=_ATTEMPTS)
 
     def write_file(self, rows: pa.Table, *, data_change: bool) -> AddFile:
-        """Write a data file that no version names yet."""
+        """Write a data file that no version references yet, and return its log entry."""
         sink = pa.BufferOutputStream()
         with pq.ParquetWriter(sink, self.schema, compression="zstd") as writer:
             writer.write_table(rows.select(self.schema.names).cast(self.schema))
@@ -242,9 +242,9 @@ def _remove(file: LiveFile) -> RemoveFile:
 
 
 def _settle(staged: Staged, *, after: int) -> int | None:
-    """The version that a commit made after all; None if there is none, and its files are gone.
+    """Settle a commit whose outcome is unknown: return its version, or None if it failed.
 
-    Where the log cannot be read now, the files stay.
+    The files of a failed commit are deleted, unless the log cannot be read now.
     """
     try:
         committed = staged.abandon(after=after)

@@ -28,12 +28,12 @@ class StandingResult(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: int
     """When the run started."""
     bundle: str
-    """The id of the bundle that the run was about."""
+    """The id of the bundle that was run."""
     record: ViewRun
 
     @property
     def age(self) -> tuple[int, str]:
-        """Sorts results by the time of their runs."""
+        """A sort key: the time of the run."""
         return self.started_ms, self.run
 
 
@@ -47,14 +47,14 @@ class ResultIndex(msgspec.Struct, frozen=True, kw_only=True):
     def with_views(
         self, run: RunRecord, views: Iterable[ViewRun], *, version: int
     ) -> "ResultIndex":
-        """The index after a run has reported views in a version of the table."""
+        """Return the index after a run has recorded views in a version of the table."""
         results = dict(self.results)
         for view in views if run.kind is RunKind.RUN else ():
             result = StandingResult(
                 run=run.id, started_ms=run.started_ms, bundle=run.bundle, record=view
             )
-            known = results.get(view.view)
-            if view.stands and (known is None or known.age <= result.age):
+            previous = results.get(view.view)
+            if view.stands and (previous is None or previous.age <= result.age):
                 results[view.view] = result
         return ResultIndex(version=version, results=results)
 
@@ -74,8 +74,8 @@ def write_index(store: WritableStore, index: ResultIndex) -> None:
 
 
 def is_current(index: ResultIndex, views: HistoryTable, *, version: int) -> bool:
-    """Whether nothing was recorded since the index was made: rows that were moved are no news."""
-    commits = (read_commit(views.store, made) for made in range(index.version + 1, version + 1))
+    """Return whether the index covers a version: all commits since only rewrote files."""
+    commits = (read_commit(views.store, number) for number in range(index.version + 1, version + 1))
     return index.version <= version and all(
         commit is not None and commit.operation == REWRITE for commit in commits
     )

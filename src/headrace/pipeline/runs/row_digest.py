@@ -82,8 +82,8 @@ class Digester:
     def finish(self) -> RowDigest:
         """Return the digest of all batches."""
         empty = pa.RecordBatch.from_pylist([], schema=self._schema)
-        whole = merge_digests([*self._parts, self._digest(empty)])
-        return msgspec.structs.replace(whole, order_digest=self._in_order.hexdigest())
+        digest = merge_digests([*self._parts, self._digest(empty)])
+        return msgspec.structs.replace(digest, order_digest=self._in_order.hexdigest())
 
     def _digest(self, batch: pa.RecordBatch) -> RowDigest:
         columns, names = batch.columns, self._schema.names
@@ -95,9 +95,9 @@ class Digester:
             exact = row_hashes(exact_columns, batch.num_rows, seed=self._seed)
         return RowDigest(
             rows=batch.num_rows,
-            rows_digest=_hex(_added(hashes)),
+            rows_digest=_hex(_lane_sums(hashes)),
             order_digest=None,
-            exact_digest=_hex(_added(exact)),
+            exact_digest=_hex(_lane_sums(exact)),
             numbers={names[i]: _summary(columns[i]) for i in self._numbers},
             nulls={names[i]: c.null_count for i, c in enumerate(columns) if c.null_count},
         )
@@ -129,7 +129,7 @@ def merge_digests(parts: Sequence[RowDigest]) -> RowDigest:
     )
 
 
-def _added(hashes: Lanes) -> tuple[int, int]:
+def _lane_sums(hashes: Lanes) -> tuple[int, int]:
     first, second = np.add.reduce(hashes, axis=1, dtype=np.uint64)
     return int(first), int(second)
 
@@ -173,8 +173,8 @@ def _finite(number: float | None) -> float | None:
 
 
 def _total(totals: Sequence[float | None]) -> float | None:
-    known = [total for total in totals if total is not None]
-    return _finite(sum(known)) if len(known) == len(totals) else None
+    finite = [total for total in totals if total is not None]
+    return _finite(sum(finite)) if len(finite) == len(totals) else None
 
 
 def _is_number(kind: pa.DataType) -> bool:

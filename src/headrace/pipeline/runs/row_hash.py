@@ -74,8 +74,8 @@ def _words(array: pa.Array) -> npt.NDArray[np.uint64]:
         array = array.cast(pa.date32())
     width = pa.int32() if pa.types.is_date32(array.type) else pa.int64()
     unsigned = pa.types.is_uint64(kind)
-    whole = array if unsigned else array.cast(width).cast(pa.int64())
-    values = pc.fill_null(whole, 0).to_numpy(zero_copy_only=False)
+    integers = array if unsigned else array.cast(width).cast(pa.int64())
+    values = pc.fill_null(integers, 0).to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values).view(np.uint64)
 
 
@@ -89,10 +89,10 @@ def _texts(array: pa.Array) -> Lanes:
     at_each_byte = np.ndarray((len(padded) - _WORD + 1,), "<u8", padded.data, strides=(1,))
     counts = -(-lengths // _WORD)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    words = at_each_byte[np.repeat(bounds[:-1] - first, counts) + places * _WORD]
+    positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    words = at_each_byte[np.repeat(bounds[:-1] - first, counts) + positions * _WORD]
     # Clear the bytes of the last word that belong to the next string.
-    beyond = np.maximum(_WORD * (places + 1) - np.repeat(lengths, counts), 0)
+    beyond = np.maximum(_WORD * (positions + 1) - np.repeat(lengths, counts), 0)
     words &= np.uint64(0xFFFFFFFFFFFFFFFF) >> (beyond.astype(np.uint64) * np.uint64(8))
     mixed = _mixed(np.stack([words, words]))
     return _sequences(mixed, offsets) + lengths.astype(np.uint64) * np.uint64(_BASES[1])
@@ -129,10 +129,10 @@ def _sequences(parts: Lanes, offsets: npt.NDArray[np.int64]) -> Lanes:
     first, last = int(offsets[0]), int(offsets[-1])
     lengths = np.diff(offsets)
     starts = np.repeat(offsets[:-1] - first, lengths)
-    places = np.arange(last - first, dtype=np.int64) - starts
+    positions = np.arange(last - first, dtype=np.int64) - starts
     powers = _powers(int(lengths.max(initial=0)).bit_length())
-    used = (parts[:, first:last] + np.uint64(1)) * powers[:, places]
-    return _sums(used, offsets - first) + lengths.astype(np.uint64)
+    terms = (parts[:, first:last] + np.uint64(1)) * powers[:, positions]
+    return _sums(terms, offsets - first) + lengths.astype(np.uint64)
 
 
 def _sums(parts: Lanes, offsets: npt.NDArray[np.int64]) -> Lanes:

@@ -77,7 +77,7 @@ def _facts(
         for name in sorted({*first.pins, *second.pins})
     ]
     pairs += [
-        (name, first.environment.get(name, "not there"), second.environment.get(name, "not there"))
+        (name, _fact(first, name), _fact(second, name))
         for name in sorted({*first.environment, *second.environment})
     ]
     yield from ((name, (a, b)) for name, a, b in pairs if a != b)
@@ -85,6 +85,10 @@ def _facts(
 
 def _planner(bundle: PlanOrError) -> str:
     return f"not known: {bundle}" if isinstance(bundle, BundleDamagedError) else bundle.planner
+
+
+def _fact(run: RunRecord, name: str) -> str:
+    return run.environment.get(name, "not recorded")
 
 
 def _version(run: RunRecord, source: str) -> str:
@@ -117,8 +121,8 @@ def _sameness(first: ViewRun | None, second: ViewRun | None) -> Sameness:
         return Sameness.ONLY_SECOND if second is not None else Sameness.ONLY_FIRST
     if first.digest is None or second.digest is None:
         return Sameness.NO_RESULT
-    same = first.digest.rows_digest == second.digest.rows_digest
-    return Sameness.SAME if same else Sameness.OTHER_ROWS
+    is_same = first.digest.rows_digest == second.digest.rows_digest
+    return Sameness.SAME if is_same else Sameness.OTHER_ROWS
 
 
 def _rows(view: ViewRun | None) -> int | None:

@@ -146,7 +146,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def duration_ms(self) -> int | None:
-        """The duration; None while the run is going on, or if it was interrupted."""
+        """The duration; None while the run is in progress, or if it was interrupted."""
         return None if self.finished_ms is None else self.finished_ms - self.started_ms
 
     def check(self) -> None:

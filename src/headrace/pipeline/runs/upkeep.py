@@ -1,9 +1,9 @@
-"""Upkeep of the artifact store: its tables stay small and quick, however many runs there have been.
+"""Upkeep of the artifact store: its tables stay small and fast, whatever the number of runs.
 
-Every so many commits a table's small files are merged, a checkpoint is written, and what a
-checkpoint has covered for long enough is deleted. Files are merged as in a log-structured tree:
-eight files of about one size become one of eight times that, so that each row is rewritten a few
-times in all.
+After a number of commits, the small files of a table are merged, a checkpoint is written, and log
+files that an old checkpoint covers are deleted with the data files that they removed. Files are
+merged as in a log-structured merge tree: several files of about the same size become one, so each
+row is rewritten only a few times in total.
 """
 
 import math
@@ -25,7 +25,7 @@ _COMMITS_BETWEEN = 32
 _FILES_TO_MERGE = 8
 _LARGEST_BYTES = 64 << 20
 GRACE_MS = 60 * 60 * 1000
-"""How long a file stays that no version needs any more: a reader may have begun just before."""
+"""How long an unneeded file is kept: a reader may have opened the table just before."""
 
 
 class _Statistics(msgspec.Struct, frozen=True):
@@ -44,12 +44,12 @@ _LINES = msgspec.json.Decoder(_Line)
 
 
 def keep_up(table: HistoryTable, *, now_ms: int | None = None) -> None:
-    """Merge, checkpoint and clean up a table, if enough commits have been made since the last time.
+    """Merge, checkpoint and clean up a table, if enough commits follow its last checkpoint.
 
     Raises:
-        HeadraceError, DeltaError: something failed; the table is as good as before.
+        HeadraceError, DeltaError: a step failed; the table is still valid.
     """
-    log = _log(table)
+    log = _list_log(table)
     if _newest(log, CommitName) - _newest(log, CheckpointName) < _COMMITS_BETWEEN:
         return
     table.unpartition()
@@ -59,7 +59,7 @@ def keep_up(table: HistoryTable, *, now_ms: int | None = None) -> None:
 
 
 def merge_small_files(table: HistoryTable) -> None:
-    """Merge files of about one size until there are few of each size."""
+    """Merge files of about the same size until there are few of each size."""
     while True:
         snapshot = table.snapshot()
         if snapshot is None:
@@ -69,36 +69,40 @@ def merge_small_files(table: HistoryTable) -> None:
             return
         rows = pa.concat_tables([_read(table, file) for file in group], promote_options="default")
         if table.replace_files(snapshot, group, rows) is None:
-            return  # another writer was faster: there will be a next time
+            return  # another writer committed first; the next upkeep tries again
 
 
 def delete_expired(table: HistoryTable, *, now_ms: int) -> None:
-    """Delete log files that an old enough checkpoint covers, and data files these removed.
+    """Delete the log files that an old checkpoint covers, and the data files that they removed.
 
-    The checkpoint must be old enough itself: whoever reads now may have begun before it was there.
+    The checkpoint itself must be old: a current reader may have listed the log before it existed.
     """
     before_ms = now_ms - GRACE_MS
-    log = _log(table)
-    covered = _newest([e for e in log if e.modified_ms <= before_ms], CheckpointName)
+    log = _list_log(table)
+    checkpoint_version = _newest([e for e in log if e.modified_ms <= before_ms], CheckpointName)
     snapshot = table.snapshot()
-    if covered == NO_VERSION or snapshot is None:
+    if checkpoint_version == NO_VERSION or snapshot is None:
         return
-    expired = [e for e in log if _version(e) < covered and e.modified_ms <= before_ms]
+    expired = [e for e in log if _version(e) < checkpoint_version and e.modified_ms <= before_ms]
     live = {unquote(file.path) for file in snapshot.scan()}
     removed = {path for entry in expired for path in _removed_by(table, entry)} - live
-    # In this order: a log file names what is to be deleted, so that it must go last.
+    # Log files name the data files to delete, so they must be deleted last.
     table.store.delete(sorted(removed))
     table.store.delete(entry.path for entry in expired)
     table.forget()
 
 
 def _group_to_merge(files: Sequence[LiveFile]) -> list[LiveFile]:
-    """The files of the smallest size of which there are enough, oldest first."""
-    sizes: dict[int, list[LiveFile]] = {}
+    """Return the files of the smallest size class that has enough to merge, oldest first."""
+    by_size_class: dict[int, list[LiveFile]] = {}
     for file in files:
         if file.deletion_vector is None and file.size_bytes < _LARGEST_BYTES:
-            sizes.setdefault(_size_class(file), []).append(file)
-    groups = [sizes[size] for size in sorted(sizes) if len(sizes[size]) >= _FILES_TO_MERGE]
+            by_size_class.setdefault(_size_class(file), []).append(file)
+    groups = [
+        by_size_class[size_class]
+        for size_class in sorted(by_size_class)
+        if len(by_size_class[size_class]) >= _FILES_TO_MERGE
+    ]
     return sorted(groups[0], key=lambda file: file.modified_ms) if groups else []
 
 
@@ -112,24 +116,24 @@ def _read(table: HistoryTable, file: LiveFile) -> pa.Table:
         return pq.read_table(opened)
 
 
-def _log(table: HistoryTable) -> list[ObjectMeta]:
+def _list_log(table: HistoryTable) -> list[ObjectMeta]:
     return list(table.store.list(LOG_DIRECTORY))
 
 
 def _newest(log: Sequence[ObjectMeta], kind: type[CommitName | CheckpointName]) -> int:
-    """The newest version that has a file of a kind in the log."""
+    """Return the newest version that has a file of a kind in the log."""
     names = (parse_name(entry.path.rpartition("/")[2]) for entry in log)
     return max((name.version for name in names if isinstance(name, kind)), default=NO_VERSION)
 
 
 def _version(entry: ObjectMeta) -> float:
-    """The version of a commit or a checkpoint; any other file is never expired."""
+    """Return the version of a commit or checkpoint; infinity for a file that never expires."""
     name = parse_name(entry.path.rpartition("/")[2])
     return name.version if isinstance(name, CommitName | CheckpointName) else math.inf
 
 
 def _removed_by(table: HistoryTable, entry: ObjectMeta) -> Iterator[str]:
-    """The data files that a commit removed from the table; only such as are below it."""
+    """Yield the data files that a commit removed, if they are below the table."""
     version = _version(entry)
     if entry.path != commit_path(int(version)):
         return

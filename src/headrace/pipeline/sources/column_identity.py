@@ -1,8 +1,8 @@
 """Identifies columns by more than their names: by type, and by their names in data files.
 
 Under column mapping a name is not enough: a column can be dropped and added again, or two columns
-can swap names, without a change to any data file. The physical names tell them apart. The texts
-are part of skip keys.
+can swap names, without a change to any data file. The physical names distinguish them. The
+texts are part of skip keys.
 """
 
 from collections.abc import Iterator

@@ -43,10 +43,10 @@ class ContentCache:
         Raises:
             DataFileNotFoundError: a file is gone.
         """
-        known = self._read()
+        cached = self._read()
 
         def hash_of(file: Path) -> tuple[str, _FileState | None]:
-            return _hash(file, known.get(str(file)))
+            return _hash(file, cached.get(str(file)))
 
         with ThreadPoolExecutor(_THREADS) as pool:
             hashed = list(pool.map(hash_of, files))
@@ -60,11 +60,12 @@ class ContentCache:
         return [content for content, _ in hashed]
 
     def _read(self) -> dict[str, tuple[_FileState, str]]:
+        """Return the state and the hash of each cached file, by path."""
         if self._file is None or not self._file.is_file():
             return {}
         try:
-            with closing(sqlite3.connect(self._file)) as store:
-                rows = store.execute("SELECT * FROM content").fetchall()
+            with closing(sqlite3.connect(self._file)) as database:
+                rows = database.execute("SELECT * FROM content").fetchall()
         except sqlite3.Error:
             return {}  # the cache is damaged: files are hashed again
         return {path: ((size, inode, m, c), content) for path, size, inode, m, c, content in rows}
@@ -74,19 +75,19 @@ class ContentCache:
             return
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._file)) as store, store:
-                store.execute(_TABLE)
-                store.executemany("INSERT OR REPLACE INTO content VALUES (?,?,?,?,?,?)", rows)
+            with closing(sqlite3.connect(self._file)) as database, database:
+                database.execute(_TABLE)
+                database.executemany("INSERT OR REPLACE INTO content VALUES (?,?,?,?,?,?)", rows)
         except (sqlite3.Error, OSError):
             return  # without a cache, the next plan hashes the files again
 
 
-def _hash(file: Path, known: tuple[_FileState, str] | None) -> tuple[str, _FileState | None]:
+def _hash(file: Path, cached: tuple[_FileState, str] | None) -> tuple[str, _FileState | None]:
     """Return a file's hash and, if it is new and may be cached, the file state it is valid for."""
     try:
         state = _state(file)
-        if known is not None and known[0] == state:
-            return known[1], None
+        if cached is not None and cached[0] == state:
+            return cached[1], None
         with file.open("rb") as opened:
             content = file_digest(opened, lambda: blake2b(digest_size=20)).hexdigest()
         is_settled = time.time_ns() - max(state[2:]) > _SETTLED_NS

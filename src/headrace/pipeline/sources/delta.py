@@ -14,7 +14,7 @@ from headrace.pipeline.sources.column_identity import mapped_columns
 from headrace.pipeline.sources.file_set import FileSet, partition_texts
 from headrace.pipeline.sources.source import LocalFile, SourceRequest
 from headrace.pipeline.sources.source_pin import PinOrigin, SourcePin, harmless_uri, without_secrets
-from headrace.pipeline.sources.vector_file import vector_place
+from headrace.pipeline.sources.vector_file import local_vector_file
 from headrace.storage.location import local_root, resolve, scheme_of
 from headrace.table import Snapshot, Table
 
@@ -108,7 +108,7 @@ class DeltaSource:
         root = local_root(self.snapshot.table.uri)
         names = zip(files["path"].to_pylist(), files["dv_id"].to_pylist(), strict=True)
         local = [
-            LocalFile(path=path, dv_id=dv_id, place=Path(resolve(root, path)))
+            LocalFile(path=path, dv_id=dv_id, location=Path(resolve(root, path)))
             for path, dv_id in names
         ]
         if files["dv_id"].null_count < files.num_rows:
@@ -119,11 +119,11 @@ class DeltaSource:
         """Return each deletion-vector file once: a file can hold the vectors of many data files."""
         uri = self.snapshot.table.uri
         scan = self.snapshot.scan(where=where)
-        places = (vector_place(uri, file.deletion_vector) for file in scan)
+        locations = (local_vector_file(uri, file.deletion_vector) for file in scan)
         return [
-            LocalFile(path=place.name, dv_id=None, place=place)
-            for place in dict.fromkeys(places)
-            if place is not None
+            LocalFile(path=location.name, dv_id=None, location=location)
+            for location in dict.fromkeys(locations)
+            if location is not None
         ]
 
 
@@ -141,8 +141,8 @@ def open_delta(request: SourceRequest) -> DeltaSource:
         return DeltaSource(request, table.snapshot(version=request.version), origin)
     snapshot = table.snapshot(version=spec.version, as_of=spec.as_of)
     if request.version not in {None, snapshot.version}:
-        named = f"as of {spec.as_of}" if spec.as_of is not None else "in headrace.toml"
-        pins = (f"version {snapshot.version} ({named})", f"version {request.version}")
+        pinned_by = f"as of {spec.as_of}" if spec.as_of is not None else "in headrace.toml"
+        pins = (f"version {snapshot.version} ({pinned_by})", f"version {request.version}")
         raise PinConflictError(source=request.name, pins=pins)
     return DeltaSource(request, snapshot, PinOrigin.PROJECT)
 

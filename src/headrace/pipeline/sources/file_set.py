@@ -105,10 +105,10 @@ def _little_endian(numbers: pa.ChunkedArray) -> bytes:
 
 def _with_all_columns(batch: Any) -> Any:
     """Return a batch with all columns of `FILES`; missing ones are null."""
-    known = set(batch.schema.names)
+    names = set(batch.schema.names)
     columns = [
         batch.column(field.name).cast(field.type)
-        if field.name in known
+        if field.name in names
         else pa.nulls(batch.num_rows, field.type)
         for field in FILES
     ]

@@ -43,9 +43,9 @@ Footers: TypeAlias = Mapping[Path, pq.FileMetaData | None]
 
 def read_footers(files: Iterable[Path]) -> Footers:
     """Read the footers of files concurrently."""
-    listed = list(files)
+    paths = list(files)
     with ThreadPoolExecutor(_THREADS) as pool:
-        return dict(zip(listed, pool.map(_read_footer, listed), strict=True))
+        return dict(zip(paths, pool.map(_read_footer, paths), strict=True))
 
 
 def _read_footer(file: Path) -> pq.FileMetaData | None:
@@ -60,10 +60,10 @@ def files_that_may_match(footers: Footers, *, schema: pa.Schema, where: str) -> 
     columns = _comparable(schema)
     try:
         predicate = bind(parse_predicate(where), schema=columns, partition_columns=())
-        used = tuple(columns_of(predicate))
+        predicate_columns = tuple(columns_of(predicate))
     except HeadraceError:  # for example over a column that cannot be compared
         return list(footers)
-    pruner = _FilePruner(predicate, {c.path: _field(columns, c.path[0]) for c in used})
+    pruner = _FilePruner(predicate, {c.path: _field(columns, c.path[0]) for c in predicate_columns})
     return [file for file, footer in footers.items() if pruner.may_match(str(file), footer)]
 
 
@@ -86,12 +86,12 @@ class _FilePruner(msgspec.Struct, frozen=True):
             return True
         calendar = Calendar.of(path, footer.metadata)
 
-        def old_times(source: pa.DataType, leaf: int) -> Convert | None:
-            physical_type = footer.schema.column(leaf).physical_type
+        def rebase_old_times(source: pa.DataType, column_index: int) -> Convert | None:
+            physical_type = footer.schema.column(column_index).physical_type
             is_old = calendar.is_old(source, physical_type=physical_type)
             return calendar.rebased if is_old else None
 
-        stored = StoredColumns(stored_schema, match_by=MatchBy.NAME, prepare=old_times)
+        stored = StoredColumns(stored_schema, match_by=MatchBy.NAME, prepare=rebase_old_times)
         column_readers = {column: stored.find(field) for column, field in self.columns.items()}
         evidence = RowGroupEvidence(footer, column_readers, {})
         return bool(matching_groups(self.predicate, evidence))

@@ -30,7 +30,7 @@ class ParquetSource(SourceDefaults):
     is_local = True
 
     def __init__(self, request: SourceRequest, schema: pa.Schema, files: list[Path]) -> None:
-        """Take the files that the address matches."""
+        """Take the declared columns, and the files that the address matches."""
         self.request = request
         self.schema = schema
         self.files = files
@@ -72,15 +72,15 @@ class ParquetSource(SourceDefaults):
     def local_files(self, files: pa.Table, *, where: str | None) -> list[LocalFile]:  # noqa: ARG002
         """Return where pruned files are stored."""
         return [
-            LocalFile(path=path, dv_id=None, place=self._root / path)
+            LocalFile(path=path, dv_id=None, location=self._root / path)
             for path in files["path"].to_pylist()
         ]
 
     @property
     def _root(self) -> Path:
         """The folder that the paths of files are relative to."""
-        place = Path(self.request.uri)
-        return place if place.is_dir() else place.parent
+        path = Path(self.request.uri)
+        return path if path.is_dir() else path.parent
 
     @cached_property
     def _footers(self) -> Footers:

@@ -118,8 +118,8 @@ def local_tables(specs: Mapping[str, SourceSpec], *, root: Path) -> dict[str, Pa
 def find_source_at(table: Place, specs: Mapping[str, SourceSpec], *, root: Path) -> str | None:
     """Return the name of the source at the address of a table; None if there is none."""
     if table.is_local:
-        place = table.path.resolve()
+        folder = table.path.resolve()
         local = local_tables(specs, root=root)
-        return next((name for name, path in local.items() if path.resolve() == place), None)
+        return next((name for name, path in local.items() if path.resolve() == folder), None)
     remote = {name: spec.uri.rstrip("/") for name, spec in specs.items()}
     return next((name for name, uri in remote.items() if uri == table.uri), None)

@@ -57,7 +57,7 @@ class LocalFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """As the log or the source names it."""
     dv_id: str | None
-    place: Path
+    location: Path
     """Where it is stored."""
 
 
@@ -177,6 +177,6 @@ class SourceKinds(msgspec.Struct, frozen=True):
         points = entry_points(group=ENTRY_POINTS)
         point = next((point for point in points if point.name == kind), None)
         if point is None:
-            known = ", ".join((*self.built_in, *sorted(point.name for point in points)))
-            raise request.error("kind", f"there is no kind {kind!r}; there are {known}")
+            kinds = ", ".join((*self.built_in, *sorted(point.name for point in points)))
+            raise request.error("kind", f"there is no kind {kind!r}; there are {kinds}")
         return PluginSource(point.load()(request))

@@ -20,8 +20,8 @@ def vector_uri(root: str, vector: DeletionVector | None) -> str | None:
     return f"{root}/{path}" if path is not None else resolve(root, vector.path_or_inline_dv)
 
 
-def vector_place(root: str, vector: DeletionVector | None) -> Path | None:
-    """The local file of a vector; None if there is no vector, or the log itself holds it.
+def local_vector_file(root: str, vector: DeletionVector | None) -> Path | None:
+    """Return the local file of a vector; None if there is none, or it is inline in the log.
 
     Raises:
         CorruptDeletionVectorError, UnsafePathError: as for `vector_uri`.
