@@ -140,7 +140,7 @@ def test_files_stay_where_the_log_no_longer_says_whether_they_are_committed(
     (table / "_delta_log" / f"{1:020}.json").unlink()
     journal(tmp_path).recover(folders=())
     assert (folder / "part-0.parquet").exists()
-    assert "stay for now" in caplog.text
+    assert "are kept for now" in caplog.text
     assert Table(table).snapshot().version == 2
 
 

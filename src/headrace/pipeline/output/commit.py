@@ -1,7 +1,8 @@
-"""One atomic commit: the rows of a view become the next version of its table.
+"""Commits the rows of a view as the next version of its table.
 
-The table is looked at, the change to it planned, and the version put into the log if nobody else
-has made it. If somebody has, it starts again from the table as it stands then.
+Staged files enter; the committed version leaves. The newest version is read, the change to it is
+planned, and the next version is put into the log. If another writer has created that version first,
+all of this is repeated over the new version.
 """
 
 import random
@@ -25,15 +26,15 @@ from headrace.scan.live_file import LiveFile
 from headrace.table import Snapshot
 
 _ATTEMPTS = 100
-"""How often other writers may be first before we give up."""
+"""How often other writers may commit first before the commit fails."""
 _LONGEST_PAUSE_S = 0.5
 
 Merge: TypeAlias = Callable[[OutputWrite, Snapshot | None], Replacement]
-"""Works out what a merge changes in the table as it stands; None if there is no table yet."""
+"""Computes how a merge changes a snapshot of the table; None if there is no table yet."""
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit does to its table."""
+    """The files that a commit adds and removes."""
 
     operation: str
     added: list[StagedFile]
@@ -42,18 +43,18 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The staged files that the commit names."""
+        """The staged files that the commit references."""
         return (*(file.path for file in self.added), *(file.path for file in self.changes))
 
 
 def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> OutputVersion:
-    """Make the rows part of their table.
+    """Commit the rows of a view to its table, and return the new version.
 
     Raises:
         InvalidResultError: the rows do not fit the table.
-        UnwritableTableError: the table asks of its writers what we do not do.
+        UnwritableTableError: the table requires a writer feature that Headrace lacks.
         CommitConflictError: other writers kept committing first.
-        StorageError: the store failed; `Journal.open` settles what became of the files.
+        StorageError: the store failed; `Journal.open` keeps or deletes the files.
     """
     for attempt in range(_ATTEMPTS):
         target = open_target(write)
@@ -84,7 +85,7 @@ def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> Outpu
                 commit_id=outcome.commit_id,
                 transaction=write.note.started_ms,
             )
-        # Writers that met each other would do so again if they waited for the same time.
+        # Writers that conflict would conflict again if they all waited for the same time.
         time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.01 * 2**attempt)))  # noqa: S311
     raise CommitConflictError(table=str(write.table), attempts=_ATTEMPTS)
 
@@ -116,7 +117,7 @@ def _plan_change(write: OutputWrite, target: Target, mode: WriteMode, merge: Mer
 
 
 def _totals(target: Target, change: _Change) -> tuple[int, int]:
-    """The number of files that the table has after a change, and their bytes."""
+    """Return the number of files of the table after a change, and their total size in bytes."""
     files = len(change.added) - len(change.removed)
     size_bytes = sum(file.size_bytes for file in change.added)
     size_bytes -= sum(file.size_bytes for file in change.removed)

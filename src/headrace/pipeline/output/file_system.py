@@ -1,4 +1,4 @@
-"""A store as a file system of Arrow: Arrow reads and writes data files through the port."""
+"""Presents a store as an Arrow file system, through which Arrow reads and writes data files."""
 
 from io import RawIOBase
 from mmap import ACCESS_READ, mmap
@@ -14,22 +14,22 @@ from headrace.storage.store import PutMode, WritableStore
 
 
 def arrow_file_system(folder: Place) -> PyFileSystem | None:
-    """Return the file system of a folder, with paths below it; None: Arrow's own, for a local one.
+    """Return the file system of a folder; None for a local folder, which Arrow opens by itself.
 
-    A file is uploaded when it is closed, and is whole and durable then.
+    Paths are relative to the folder. A file is uploaded when it is closed, and is durable then.
     """
     return None if folder.is_local else PyFileSystem(StoreFileSystem(folder.open()))
 
 
 class StoreFileSystem(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types for it
-    """The objects of a store, as Arrow asks for them."""
+    """The operations of an Arrow file system, over the objects of a store."""
 
     def __init__(self, store: WritableStore) -> None:
         """Take the store; paths are below its root."""
         self._store = store
 
     def get_type_name(self) -> str:
-        """Name the kind of file system."""
+        """Return the name of this kind of file system."""
         return "headrace"
 
     def __eq__(self, other: object) -> bool:
@@ -39,26 +39,26 @@ class StoreFileSystem(FileSystemHandler):  # type: ignore[misc]  # pyarrow has n
         return hash(self._store.root)
 
     def normalize_path(self, path: str) -> str:
-        """Return a path as it is: there is one spelling."""
+        """Return the path unchanged: paths are already normal."""
         return path
 
     def get_file_info(self, paths: list[str]) -> list[FileInfo]:
-        """Return size and kind of objects."""
+        """Return the size and kind of each object."""
         return [self._info(path) for path in paths]
 
     def _info(self, path: str) -> FileInfo:
         try:
-            found = self._store.head(path)
+            metadata = self._store.head(path)
         except ObjectNotFoundError:
             return FileInfo(path, FileType.NotFound)
-        return FileInfo(path, FileType.File, size=found.size_bytes)
+        return FileInfo(path, FileType.File, size=metadata.size_bytes)
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        """Open an object to seek in."""
+        """Open an object for random access."""
         return pa.PythonFile(self._store.open(path), mode="r")
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
-        """Open an object to read from its beginning."""
+        """Open an object for sequential reading."""
         return self.open_input_file(path)
 
     def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
@@ -69,33 +69,33 @@ class StoreFileSystem(FileSystemHandler):  # type: ignore[misc]  # pyarrow has n
         """Do nothing: there are no directories."""
 
     def get_file_info_selector(self, selector: Any) -> list[FileInfo]:
-        """Refuse: callers name the files that they read."""
+        """Fail: callers list files themselves."""
         raise NotImplementedError(selector.base_dir)
 
     def delete_dir(self, path: str) -> None:
-        """Refuse: Arrow deletes nothing here."""
+        """Fail: Arrow must not delete files."""
         raise NotImplementedError(path)
 
     delete_dir_contents = delete_dir
     delete_file = delete_dir
 
     def delete_root_dir_contents(self) -> None:
-        """Refuse: Arrow deletes nothing here."""
+        """Fail: Arrow must not delete files."""
         raise NotImplementedError
 
     def move(self, src: str, dest: str) -> None:
-        """Refuse: a store cannot move objects."""
+        """Fail: a store cannot move objects."""
         raise NotImplementedError(f"{src} to {dest}")
 
     copy_file = move
 
     def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:
-        """Refuse: objects are written whole."""
+        """Fail: a store cannot append to objects."""
         raise NotImplementedError(path)
 
 
 class _Upload(RawIOBase):
-    """Collects what is written in a temporary file, and creates the object when it is closed."""
+    """Buffers written bytes in a temporary file, and creates the object when it is closed."""
 
     def __init__(self, store: WritableStore, path: str) -> None:
         super().__init__()
@@ -103,11 +103,11 @@ class _Upload(RawIOBase):
         self._file = TemporaryFile()  # noqa: SIM115  (closed in `close`)
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
-        """Take bytes."""
+        """Buffer bytes, and return their number."""
         return self._file.write(data)
 
     def close(self) -> None:

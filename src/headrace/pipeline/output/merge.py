@@ -1,8 +1,8 @@
-"""Merging by key in this process: rows with a known key replace theirs, others are added.
+"""Merges by key in this process: a row replaces the row with the same key, or is added.
 
-deltalake merges in a copy of the table, whose log has one commit. So the files that it writes,
-those of a change data feed among them, are staged like those of any other write, and the commit
-that names them is ours.
+deltalake merges into a copy of the table, whose log has one commit. The files that it writes,
+including those of a change data feed, are then staged like those of any other write, and Headrace
+commits them.
 """
 
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ SAME_KEY = "the same key as another row"
 def merge_embedded(
     write: OutputWrite, snapshot: Snapshot | None, *, memory_bytes: int
 ) -> Replacement:
-    """Work out a merge; what does not fit into memory is spilled.
+    """Compute a merge; rows that exceed the memory limit are spilled to disk.
 
     Raises:
-        InvalidResultError: keys do not identify the rows.
+        InvalidResultError: the keys do not identify the rows.
     """
     _check_keys(write)
     if snapshot is None:
@@ -49,9 +49,9 @@ def _check_keys(write: OutputWrite) -> None:
     context.register_dataset("rows", write.dataset())
     columns = ", ".join(map(_quoted, keys))
     missing = " OR ".join(f"{_quoted(key)} IS NULL" for key in keys)
-    without = f"SELECT {columns} FROM rows WHERE {missing} LIMIT 1"  # noqa: S608
-    twice = f"SELECT {columns} FROM rows GROUP BY {columns} HAVING count(*) > 1 LIMIT 1"  # noqa: S608
-    for query, problem in ((without, NO_KEY), (twice, SAME_KEY)):
+    rows_without_key = f"SELECT {columns} FROM rows WHERE {missing} LIMIT 1"  # noqa: S608
+    repeated_keys = f"SELECT {columns} FROM rows GROUP BY {columns} HAVING count(*) > 1 LIMIT 1"  # noqa: S608
+    for query, problem in ((rows_without_key, NO_KEY), (repeated_keys, SAME_KEY)):
         offending = context.sql(query).to_pylist()
         if offending:
             raise wrong_key(write.note.view, keys, tuple(offending[0].values()), problem)
@@ -60,13 +60,13 @@ def _check_keys(write: OutputWrite) -> None:
 def wrong_key(
     view: str, keys: Sequence[str], values: tuple[object, ...], problem: str
 ) -> InvalidResultError:
-    """The error for a row whose key does not identify it."""
+    """Return the error for a row that its key does not identify."""
     reason = f"a row has {problem} ({', '.join(keys)}): {values}"
     return InvalidResultError(view=view, reason=reason)
 
 
 def merge_rows(write: OutputWrite, snapshot: Snapshot, *, memory_bytes: int) -> Replacement:
-    """Merge rows that have keys which identify them, in a copy of the table."""
+    """Merge rows whose keys identify them, in a copy of the table."""
     name = f"merged-{snapshot.version}"
     with open_copy(write, snapshot) as copy:
         schema, keys = write.schema, write.header.keys
@@ -96,7 +96,7 @@ def merge_rows(write: OutputWrite, snapshot: Snapshot, *, memory_bytes: int) -> 
 
 
 class _Merged(msgspec.Struct, frozen=True):
-    """What deltalake did in the copy."""
+    """The actions of deltalake's commit to the copy."""
 
     adds: list[Add]
     removes: list[Remove]
@@ -120,7 +120,7 @@ def _read_merge(copy: Path) -> _Merged:
 
 
 def _take_over(copy: TableCopy, file: Add | Cdc, folder: str) -> StagedFile:
-    """Move a file of the copy into a folder of the staging."""
+    """Move a file of the copy into a folder of the staging, and return it as staged."""
     path = unquote(file.path)
     target = f"{folder}/{path.removeprefix(f'{CHANGE_FOLDER}/')}"
     copy.move_out(path, target)

@@ -1,7 +1,7 @@
-"""The note that each commit of an output carries: which run made it, and of what.
+"""The note in each commit to an output: the run that made it, its view, key and digest.
 
-It makes a run safe to repeat. A run that died after its commit left no record in the artifact
-store, but the table itself says that the work is done.
+The note makes runs idempotent. A run that died after its commit left no record in the artifact
+store, but the note shows that the table already has the result.
 """
 
 from os import PathLike
@@ -20,26 +20,26 @@ _SEARCHED_COMMITS = 100
 
 
 class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit says about the run that made it."""
+    """The facts about a run that its commit stores."""
 
     project: str
     view: str
     run: str
     bundle: str
     started_ms: int
-    """When the run started: the version of its transaction, which only grows."""
+    """When the run started. It is the version of the transaction, which must increase."""
     skip_key: str | None
     digest: RowDigest
     upstream_keys: dict[str, str] = {}
 
     @property
     def application(self) -> str:
-        """The application of the transaction: Delta keeps the last version of each."""
+        """The application id of the transaction; Delta keeps the last version of each."""
         return _application(self.project, self.view)
 
     @property
     def transaction(self) -> Transaction:
-        """How far the view has got, as an action of the commit."""
+        """The transaction action of the commit."""
         return Transaction(
             app_id=self.application, version=self.started_ms, last_updated=self.started_ms
         )
@@ -54,7 +54,7 @@ class NotedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def last_note(table: Place | str | PathLike[str]) -> NotedVersion | None:
-    """The newest commit with a note; None if none of the table's last commits has one."""
+    """Return the newest version with a note; None if none of the last commits has one."""
     store = Place.of(table).open()
     for version, information in commits_newest_first(store, limit=_SEARCHED_COMMITS):
         note = decode_note(information.note)
@@ -64,7 +64,7 @@ def last_note(table: Place | str | PathLike[str]) -> NotedVersion | None:
 
 
 def is_free_or_own(table: Place, *, view: str, project: str) -> bool:
-    """Whether there is no table yet, or one that a run of the project has written for the view."""
+    """Return whether there is no table yet, or one that the project has written for the view."""
     try:
         snapshot = table.table().snapshot()
     except TableNotFoundError:
@@ -75,22 +75,22 @@ def is_free_or_own(table: Place, *, view: str, project: str) -> bool:
 def refuse_foreign_table(
     table: Place, *, view: str, project: str, source: str | None = None
 ) -> None:
-    """Make sure that a table to be written is the view's own.
+    """Check that the project may write a table for a view.
 
     Args:
         table: The table.
         view: The view that is written to it.
         project: The name of the project.
-        source: The source of the project that the table is, if it is one.
+        source: The name of the source that has this table, if there is one.
 
     Raises:
-        InvalidResultError: no run of the project has written it.
+        InvalidResultError: the table exists, and no run of the project has written it.
     """
     if not is_free_or_own(table, view=view, project=project):
         next_step = (
-            "move it away, or write it anew with --full-refresh"
+            "move it, or replace it with --full-refresh"
             if source is None
-            else f"it is source {source}, so rename the view, or name another folder for outputs"
+            else f"it is source {source}, so rename the view, or choose another folder for outputs"
         )
         reason = f"{table} is a table that no run of {project} has written: {next_step}"
         raise InvalidResultError(view=view, reason=reason)
@@ -104,7 +104,7 @@ def _application(project: str, view: str) -> str:
 
 
 def has_transaction(snapshot: Snapshot, version: int | None) -> bool:
-    """Whether the last transaction of a view on its table has this version."""
+    """Return whether the last transaction of a view on its table has this version."""
     return version is not None and any(
         transaction.version == version
         for application, transaction in snapshot.txns.items()
@@ -113,8 +113,8 @@ def has_transaction(snapshot: Snapshot, version: int | None) -> bool:
 
 
 def decode_note(note: msgspec.Raw) -> CommitNote | None:
-    """A note as it stands in a commit; None where there is none that we understand."""
+    """Decode the note of a commit; None if there is none, or its format is unknown."""
     try:
         return msgspec.json.decode(note, type=CommitNote | None)
-    except msgspec.DecodeError:  # written by a version of Headrace with other notes
+    except msgspec.DecodeError:  # written by another version of Headrace
         return None

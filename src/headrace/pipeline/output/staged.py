@@ -1,4 +1,8 @@
-"""Files that a runner has written below a table, and that no version of it has yet."""
+"""Staged files: written below a table by a runner, and not yet referenced by any version.
+
+A folder enters; its files leave with the partition values and statistics that the log needs, or its
+rows leave as an Arrow dataset.
+"""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,10 +27,10 @@ _FOOTERS_AT_ONCE = 16
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file, with what the log will say of it."""
+    """A staged file, with the facts that the log needs."""
 
     path: str
-    """Below the table, as it is on disk."""
+    """The path below the table, not percent-encoded."""
     size_bytes: int
     modified_ms: int
     partition_values: dict[str, str | None]
@@ -36,7 +40,7 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
 def list_staged(
     store: Store, folder: str, *, schema: pa.Schema, partition_by: Sequence[str]
 ) -> list[StagedFile]:
-    """List the files of a folder of a table's store, in the order in which rows were written."""
+    """Return the non-empty files of a folder, in the order in which rows were written."""
     physical = pa.schema([field for field in schema if field.name not in partition_by])
     files = parquet_files(store, folder)
     staged = []
@@ -57,20 +61,20 @@ def list_staged(
 
 
 def _read_footers(store: Store, files: Sequence[ObjectMeta]) -> list[pq.FileMetaData]:
-    def read(file: ObjectMeta) -> pq.FileMetaData:
+    def read_footer(file: ObjectMeta) -> pq.FileMetaData:
         with store.open(file.path, size_bytes=file.size_bytes) as opened:
             return pq.read_metadata(opened)
 
     if store.request_cost is RequestCost.LOCAL:
-        return [read(file) for file in files]
+        return [read_footer(file) for file in files]
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        return list(pool.map(read, files))
+        return list(pool.map(read_footer, files))
 
 
 def open_staged(
     folder: Place, *, schema: pa.Schema, partition_by: Sequence[str] = ()
 ) -> ds.Dataset:
-    """The rows of a folder of files, partition columns among them, in the order of their names."""
+    """Return the rows of a folder, including partition columns, file by file in order of path."""
     files = [file.path for file in parquet_files(folder.open(), "")]
     base = f"{folder.path}/" if folder.is_local else ""
     partitioning = ds.partitioning(
@@ -87,11 +91,11 @@ def open_staged(
 
 
 def check_partition_values(view: str, files: Iterable[StagedFile], schema: pa.Schema) -> None:
-    """Make sure that the partition values of files can be read back as what they are.
+    """Check that the partition values of files can be read back unchanged.
 
     Raises:
-        InvalidResultError: a value is beyond what its type can hold, or null where the column
-            may have no nulls. An empty text is null as a partition value.
+        InvalidResultError: a value is out of range for its type, or null in a column without
+            nulls. An empty string is null as a partition value.
     """
     columns = {field.name: field for field in parse_schema(schema_string(schema)).fields}
     values = {pair for file in files for pair in file.partition_values.items()}
@@ -100,22 +104,22 @@ def check_partition_values(view: str, files: Iterable[StagedFile], schema: pa.Sc
         try:
             value = typed_value(text, column.type, column=name)
         except PartitionValueError as error:
-            reason = f"it is to be partitioned by {name}, and cannot be: {error}"
+            reason = f"it cannot be partitioned by {name}: {error}"
             raise InvalidResultError(view=view, reason=reason) from error
         if value is None and not column.nullable:
             reason = (
-                f"partition column {name} is promised to be NOT NULL and has a null, or an empty "
-                "text, which Delta stores as null: filter these rows out, or replace the value"
+                f"partition column {name} is NOT NULL in the contract, but has a null or an empty "
+                "string, which Delta stores as null: filter out these rows, or replace the value"
             )
             raise InvalidResultError(view=view, reason=reason)
 
 
 def parquet_files(store: Store, folder: str) -> list[ObjectMeta]:
-    """The Parquet files below a folder, by their paths."""
+    """Return the Parquet files below a folder, in order of path."""
     files = (
-        found
-        for found in store.list_tree(folder)
-        if found.path.endswith(".parquet") and not found.path.rpartition("/")[2].startswith(".")
+        entry
+        for entry in store.list_tree(folder)
+        if entry.path.endswith(".parquet") and not entry.path.rpartition("/")[2].startswith(".")
     )
     return sorted(files, key=lambda file: file.path.split("/"))
 

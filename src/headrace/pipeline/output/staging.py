@@ -1,10 +1,10 @@
-"""Staging: the folders a run writes files into before a commit names them.
+"""Staging: the folders that a run writes files into before a commit references them.
 
-An intent is recorded durably before the first file is written, and forgotten once the files are
-committed or deleted. So whatever ends a run, the next one knows which folders it left, and the log
-says whether a commit names their files. Tasks of an engine outlive a driver that was killed, and
-may still write files after the next run has deleted the others: the intent of a dead run is kept
-for `LATE_MS` after it was first found, and its folders are emptied by each run until then.
+An intent is recorded durably before the first file is written, and deleted once the files are
+committed or deleted. However a run ends, the next run finds its folders by the intent, and the log
+shows whether a commit references their files. Tasks of a runner outlive a driver that was killed,
+and may write files after the next run has deleted the others. So the intent of a dead run is kept
+for `LATE_MS` after it was first discovered, and each run until then empties its folders again.
 """
 
 import logging
@@ -32,19 +32,19 @@ CHANGE_FOLDER = "_change_data"
 _FOLDER = "intents"
 _SUFFIX = ".json"
 _HALF = re.compile(r"/\.[^/]+\.json\.[0-9a-f]{32}\.tmp$")
-"""What a store calls an intent before it is whole."""
+"""The name of an intent that is still being written."""
 RUN_FOLDER = re.compile(r"run-.+-[0-9a-f]{8}")
-"""The folders below a table that runs write files into."""
+"""The names of the folders below a table that runs write files into."""
 LATE_MS = 10 * 60 * 1000
-"""How long tasks of a dead run may go on writing. Executors notice within two minutes by Spark's
-default settings (`spark.network.timeout`) that their driver is gone."""
+"""How long tasks of a dead run may continue to write. With Spark's default `spark.network.timeout`,
+executors notice within two minutes that their driver is gone."""
 
 
 class Lock(Protocol):
-    """What a run holds while it may commit."""
+    """The lock that a run must hold to commit."""
 
     def check(self) -> None:
-        """Make sure that the lock is still held.
+        """Check that the lock is still held.
 
         Raises:
             LeaseLostError: another process holds it.
@@ -52,7 +52,7 @@ class Lock(Protocol):
 
 
 class Unlocked:
-    """Stands for a lock where nobody competes."""
+    """A lock that is always held, for a table with one writer."""
 
     def check(self) -> None:
         """Do nothing."""
@@ -65,36 +65,36 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     view: str
     table: str
     folder: str
-    """Absolute. No two stagings share one, not even those of one run."""
+    """The absolute address of the folder. No two stagings share one, even in the same run."""
     started_ms: int = 0
     commit_id: str | None = None
-    """None in intents of older releases, which did not number their commits."""
+    """None in intents of older releases, whose commits have no id."""
     base_version: int = NO_VERSION
-    """The newest version of the table before anything was staged."""
+    """The newest version of the table when the staging was opened."""
     home: str | None = None
-    """The journal that it was recorded in. A copy of a project has the intents of the original,
-    whose files are not its own. None in intents of older releases."""
+    """The journal that recorded it: a copy of a project also has the intents of the original, whose
+    files it must not delete. None in intents of older releases."""
     found_dead_ms: int | None = None
-    """When a later run first found that no commit names its files; None while none has."""
+    """When a later run first noticed that no commit references its files; None before that."""
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders below the table whose files are this staging's own."""
+        """The folders below the table that only this staging writes to."""
         name = self.folder.rstrip("/").rpartition("/")[2]
         return name, f"{CHANGE_FOLDER}/{name}"
 
 
 class Staging:
-    """An open staging: an engine writes files into its folder, which are then committed."""
+    """An open staging: a runner writes files into its folder, which are then committed."""
 
     def __init__(self, intent: Intent, table: Place, *, lock: Lock | None = None) -> None:
-        """Take the intent that is on record, its table, and the lock that its commit needs."""
+        """Take a recorded intent, its table, and the lock that its commit needs."""
         self.intent, self.table = intent, table
         self.store = table.open()
         self._lock = lock or Unlocked()
         self._staged: Staged | None = None
-        self.has_left_files = False
-        """Whether files were deleted when it was settled, so that more may come."""
+        self.had_uncommitted_files = False
+        """Whether settling it deleted uncommitted files: tasks may still write more."""
 
     @property
     def name(self) -> str:
@@ -103,21 +103,21 @@ class Staging:
 
     @property
     def change_folder(self) -> str:
-        """Where files for readers of the change data feed go, as a path below the table."""
+        """The folder of change data feed files, as a path below the table."""
         return self.intent.folders[1]
 
     @property
     def folder(self) -> Place:
-        """The folder of the staging, for engines that write there."""
+        """The folder of the staging, for the runner that writes there."""
         return self.table / self.name
 
     def stage(self, paths: tuple[str, ...]) -> Staged:
-        """Take the files that a commit is to name, by their paths below the table.
+        """Stage the files that a commit will reference, by their paths below the table.
 
         Call it after reading the version that the commit builds on: see `headrace.commit.fence`.
 
         Raises:
-            LeaseLostError: another process has taken over the lock of this run.
+            LeaseLostError: another process has taken over the lock.
         """
         commit_id = self.intent.commit_id
         assert commit_id is not None, "only intents of older releases have none"
@@ -127,36 +127,36 @@ class Staging:
         return self._staged
 
     @property
-    def used(self) -> frozenset[str]:
-        """The files that the commit names, once there is one."""
+    def referenced(self) -> frozenset[str]:
+        """The files that the last commit attempt references; empty before the first."""
         return frozenset(() if self._staged is None else self._staged.paths)
 
-    def discard_unused(self, used: frozenset[str]) -> None:
-        """Delete files of the staging that its commit does not name."""
+    def discard_unused(self, referenced: frozenset[str]) -> None:
+        """Delete files of the staging that its commit does not reference."""
         paths = set(self._paths())
-        if used <= paths:  # else the listing is not whole, or names files otherwise
-            self.store.delete(sorted(paths - used))
+        if referenced <= paths:  # else the listing is incomplete or spells paths differently
+            self.store.delete(sorted(paths - referenced))
             self._prune()
 
     def settle(self) -> Committed | None:
-        """Delete the files that no commit names: all, or those that our commit did not need.
+        """Delete the files that no commit references, and return the commit if there is one.
 
         Raises:
-            LogGapError: the log no longer says whether there is such a commit; all files stay.
+            LogGapError: the log no longer shows whether there is a commit; no file is deleted.
         """
         intent = self.intent
         if intent.commit_id is None:
-            return self._settle_unnumbered()
+            return self._settle_without_commit_id()
         staged = Staged(self.store, paths=tuple(self._paths()), commit_id=intent.commit_id)
         committed = staged.abandon(after=intent.base_version)
-        self.has_left_files = committed is None and bool(staged.paths)
+        self.had_uncommitted_files = committed is None and bool(staged.paths)
         if committed is not None:
             self.discard_unused(committed_paths(self.store, committed.version))
         self._prune()
         return committed
 
-    def _settle_unnumbered(self) -> Committed | None:
-        """The same for an intent of an older release: its commit is known by the run's note."""
+    def _settle_without_commit_id(self) -> Committed | None:
+        """Settle an intent of an older release; the note of its run identifies its commit."""
         noted = last_note(self.table)
         if noted is not None and noted.note.run == self.intent.run:
             return Committed(version=noted.version, commit_id=noted.commit_id or "")
@@ -170,13 +170,13 @@ class Staging:
 
     def _paths(self) -> Iterator[str]:
         for folder in self.intent.folders:
-            assert LOG_DIRECTORY not in folder, "a staging never lies in the log"
+            assert LOG_DIRECTORY not in folder, "a staging is never in the log"
             for file in self.store.list_tree(folder):
                 yield file.path
 
 
 class Journal:
-    """The intents of a project, each a small object."""
+    """The recorded intents of a project, one object each."""
 
     def __init__(
         self,
@@ -189,8 +189,8 @@ class Journal:
 
         Args:
             store: The store of the project's state folder.
-            lock: What the run holds; each commit checks it.
-            clock_ms: A clock, if it is not the machine's.
+            lock: The lock of the run; each commit checks it.
+            clock_ms: Returns the current time; by default the machine's.
         """
         self._store, self._lock = store, lock
         self._clock_ms = clock_ms or _now_ms
@@ -200,7 +200,7 @@ class Journal:
         """Open a staging for one commit; if the block fails, uncommitted files are deleted.
 
         Raises:
-            StorageError: the intent cannot be recorded; nothing has been written then.
+            StorageError: the intent cannot be recorded; nothing has been written.
         """
         table = Place.of(table)
         commit_id = str(uuid4())
@@ -229,12 +229,12 @@ class Journal:
         Call it after taking over the lock, before `recover`.
 
         Args:
-            folders: Where the project has its tables now.
+            folders: The current folders of the project's tables.
 
         Raises:
             StorageError: a store failed; the run may still commit.
         """
-        temporary = f"{self._store.root}/"  # tables that last as long as a run need no fence
+        temporary = f"{self._store.root}/"  # staging tables need no fence
         tables = {
             intent.table
             for _, intent in self._recorded()
@@ -244,19 +244,19 @@ class Journal:
             put_fence(_place(uri, folders).open())
 
     def recover(self, *, folders: Sequence[Place]) -> list[Intent]:
-        """Settle what earlier runs left open; returns the intents that were never committed.
+        """Settle the intents of earlier runs; return those that were never committed.
 
         Call it only while no other run of the project can commit.
 
         Args:
-            folders: Where the project has its tables now: it may have been moved or copied.
+            folders: The current folders of the project's tables, which may have been moved.
         """
-        lost = []
+        uncommitted = []
         for path, recorded in list(self._recorded()):
             intent = self._relocate(recorded, folders)
             if intent is None:
                 _LOGGER.warning(
-                    "files of run %s in %s were staged by another copy of this project: they stay",
+                    "files of run %s in %s belong to another copy of this project and are kept",
                     *(recorded.run, recorded.folder),
                 )
                 self._forget(path)
@@ -265,28 +265,28 @@ class Journal:
                 committed = Staging(intent, _place(intent.table, folders)).settle()
             except HeadraceError as error:
                 _warn(intent, error)
-                lost.append(intent)
+                uncommitted.append(intent)
                 continue
             if committed is None:
-                lost.append(intent)
-            if committed is not None or self._is_over(path, recorded):
+                uncommitted.append(intent)
+            if committed is not None or self._has_expired(path, recorded):
                 self._forget(path)
-        return lost
+        return uncommitted
 
-    def _is_over(self, path: str, intent: Intent) -> bool:
-        """Whether tasks of a dead run cannot write any more; note when it was found dead."""
+    def _has_expired(self, path: str, intent: Intent) -> bool:
+        """Return whether tasks of a dead run can no longer write; record when it was first seen."""
         now_ms = self._clock_ms()
         if intent.found_dead_ms is not None:
             return now_ms - intent.found_dead_ms >= LATE_MS
-        found = msgspec.structs.replace(intent, found_dead_ms=now_ms)
+        dated = msgspec.structs.replace(intent, found_dead_ms=now_ms)
         try:
-            self._store.put(path, msgspec.json.encode(found), mode=PutMode.OVERWRITE)
+            self._store.put(path, msgspec.json.encode(dated), mode=PutMode.OVERWRITE)
         except HeadraceError as error:
             _warn(intent, error)
         return False
 
     def _relocate(self, intent: Intent, folders: Sequence[Place]) -> Intent | None:
-        """The intent as it applies to this project; None if its files are another one's."""
+        """Return the intent with its current folder; None if another project has its files."""
         if intent.home in {None, self._store.root}:
             return intent
         for table in (folder / intent.view for folder in folders):
@@ -296,41 +296,41 @@ class Journal:
         return None
 
     def _close(self, staging: Staging) -> None:
-        """Clean up after a commit; if that fails, the next run does it."""
+        """Clean up after a commit; if that fails, the next run does so."""
         try:
-            staging.discard_unused(staging.used)
+            staging.discard_unused(staging.referenced)
         except HeadraceError as error:
             _warn(staging.intent, error)
             return
         self._forget(_path(staging.intent))
 
     def _settle_failed(self, staging: Staging) -> None:
-        """Settle a staging whose block failed; later runs do so again if files were left."""
+        """Settle a staging whose block failed; if it had files, later runs settle it again."""
         try:
             staging.settle()
         except HeadraceError as error:
             _warn(staging.intent, error)
             return
-        if not staging.has_left_files:
+        if not staging.had_uncommitted_files:
             self._forget(_path(staging.intent))
 
     def _forget(self, path: str) -> None:
-        """Drop an intent that is settled; one that cannot be dropped is settled again later."""
+        """Delete a settled intent; if that fails, the next run settles it again."""
         try:
             self._store.delete([path])
         except HeadraceError as error:
-            _LOGGER.warning("intent %s cannot be dropped: %s", path, error)
+            _LOGGER.warning("intent %s cannot be deleted: %s", path, error)
 
     def _recorded(self) -> Iterator[tuple[str, Intent]]:
         """Yield the recorded intents; delete half-written ones, and leave other files alone."""
-        for listed in self._store.list(_FOLDER):
-            if _HALF.search(listed.path):  # of a process that was killed
-                self._store.delete([listed.path])
-            if not listed.path.endswith(_SUFFIX):
+        for entry in self._store.list(_FOLDER):
+            if _HALF.search(entry.path):  # left by a process that was killed
+                self._store.delete([entry.path])
+            if not entry.path.endswith(_SUFFIX):
                 continue
             try:
-                content = self._store.read(listed.path)
-                yield listed.path, msgspec.json.decode(content, type=Intent)
+                content = self._store.read(entry.path)
+                yield entry.path, msgspec.json.decode(content, type=Intent)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
 
@@ -357,7 +357,7 @@ def _now_ms() -> int:
 
 def _warn(intent: Intent, error: HeadraceError) -> None:
     _LOGGER.warning(
-        "view %s: files of run %s in %s stay for now: %s",
+        "view %s: files of run %s in %s are kept for now: %s",
         *(intent.view, intent.run, intent.folder, error),
     )
 

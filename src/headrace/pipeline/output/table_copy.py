@@ -1,7 +1,7 @@
-"""A copy of a table on this machine, with a log of one commit, for deltalake to merge in.
+"""Makes a local copy of a table, with a log of one commit, for deltalake to merge into.
 
-Files of a local table are hard links. Those of a table in a store are downloaded, as far as they
-may hold a key of a new row: a merge changes no other file.
+The files of a local table are hard-linked. Of a table in a store, only the files that may contain a
+key of a new row are downloaded: a merge changes no other file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,11 +32,11 @@ _DOWNLOADS_AT_ONCE = 8
 
 
 class TableCopy(Protocol):
-    """A copy that is gone when it is closed."""
+    """A copy that is deleted when its context ends."""
 
     folder: Path
     paths: dict[str, str]
-    """By name in the copy, the path of a file in the log of the table."""
+    """The path of each file in the log of the table, by its name in the copy."""
 
     def move_out(self, path: str, target: str) -> None:
         """Move a file of the copy to a path below the table."""
@@ -44,7 +44,7 @@ class TableCopy(Protocol):
 
 @contextmanager
 def open_copy(write: OutputWrite, snapshot: Snapshot) -> Iterator[TableCopy]:
-    """Make a copy of a table for the rows that are to be merged into it."""
+    """Copy a table for a merge; the copy is deleted at the end."""
     if write.table.is_local:
         folder = write.table.path / write.staging.name / f".merge-{snapshot.version}"
         yield _LinkedCopy(write, snapshot, folder)
@@ -70,35 +70,35 @@ class _LinkedCopy:
 
     def move_out(self, path: str, target: str) -> None:
         """Rename the file."""
-        place = self._table / target
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / path).rename(place)
+        destination = self._table / target
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).rename(destination)
 
 
 class _DownloadedCopy:
-    """A copy of the files of a table in a store that may hold a key of a new row."""
+    """A download of the files of a table that may contain a key of a new row."""
 
     def __init__(self, write: OutputWrite, snapshot: Snapshot, folder: Path) -> None:
         self.folder, self._store = folder, write.staging.store
-        kept_by = between(key_bounds(write))
-        files = list(snapshot.scan(where=None if kept_by is None else str(kept_by)))
+        key_range = between(key_bounds(write))
+        files = list(snapshot.scan(where=None if key_range is None else str(key_range)))
         self.paths = _names(files)
         store = snapshot.table.data_store
 
-        def download(uri: str, place: Path) -> None:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("wb") as target:
+        def download(uri: str, destination: Path) -> None:
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            with destination.open("wb") as target:
                 for chunk in store.read_chunks(uri, chunk_bytes=_CHUNK_BYTES):
                     target.write(chunk)
 
-        wanted = {folder / name: file.uri for name, file in zip(self.paths, files, strict=True)}
+        downloads = {folder / name: file.uri for name, file in zip(self.paths, files, strict=True)}
         for file in files:
             vector = file.deletion_vector
             uri = vector_uri(snapshot.table.uri, vector)
             if vector is not None and uri is not None:
-                wanted[folder / (relative_path(vector) or Path(uri).name)] = uri
+                downloads[folder / (relative_path(vector) or Path(uri).name)] = uri
         with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
-            for _ in pool.map(download, wanted.values(), wanted):
+            for _ in pool.map(download, downloads.values(), downloads):
                 pass
         _write_log(folder, snapshot, zip(self.paths, files, strict=True))
 
@@ -109,15 +109,15 @@ class _DownloadedCopy:
 
 
 def key_bounds(write: OutputWrite) -> dict[str, tuple[Any, Any]]:
-    """The least and the greatest value of each key of the new rows."""
+    """Return the least and greatest value of each key of the new rows."""
     keys = list(write.header.keys)
     rows = write.dataset().to_table(columns=keys)
-    bounds = {key: pc.min_max(rows[key]).as_py() for key in keys}
-    return {key: (found["min"], found["max"]) for key, found in bounds.items()}
+    min_max = {key: pc.min_max(rows[key]).as_py() for key in keys}
+    return {key: (bounds["min"], bounds["max"]) for key, bounds in min_max.items()}
 
 
 def between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
-    """The condition that rows of the table fulfil that may have a key of a new row."""
+    """Return a condition that every row with a key of a new row fulfils; None if there is none."""
     parts = [
         Compare(Column((key,)), op, Literal(value))
         for key, (least, greatest) in bounds.items()
@@ -128,7 +128,7 @@ def between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
 
 
 def _names(files: Iterable[LiveFile]) -> dict[str, str]:
-    """By name that is unique in the copy, the path of each file in the log."""
+    """Return the path of each file in the log, by a name that is unique in the copy."""
     return {
         f"{number}-{file.uri.rpartition('/')[2]}": file.path for number, file in enumerate(files)
     }
@@ -165,7 +165,7 @@ def _write_log(folder: Path, snapshot: Snapshot, files: Iterable[tuple[str, Live
     log.write_bytes(body.encode(""))
 
 
-def _link(place: Path, link: Path) -> None:
+def _link(target: Path, link: Path) -> None:
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.exists():  # many vectors share a file
-        link.hardlink_to(place)
+        link.hardlink_to(target)

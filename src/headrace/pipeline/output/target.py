@@ -1,7 +1,7 @@
-"""The table that an output is written to, as it stands before the commit.
+"""The table that an output is written to, before the commit.
 
-What the view's header and contract ask of the table enters; whether the table fits, and the
-protocol and metadata that the commit must carry, leave.
+A write and the newest snapshot enter; whether the table fits the view's header and contract, and
+the protocol and metadata that the commit must contain, leave.
 """
 
 from collections.abc import Iterator
@@ -28,16 +28,16 @@ from headrace.table import Snapshot
 
 _ORDERED_BY = "headrace.orderedBy"
 _OWN_PROPERTIES = "headrace.properties"
-"""Names the properties that contracts of ours have set, so that one that is dropped goes."""
+"""The property that lists the properties set by contracts, so that dropped ones are removed."""
 
 
 class Target:
-    """A table and what a view wants it to be."""
+    """An existing or future table, compared with the write of a view."""
 
     def __init__(
         self, write: OutputWrite, snapshot: Snapshot | None, *, version: int = NO_VERSION
     ) -> None:
-        """Take the table as it stands, None if there is none yet, and its newest version."""
+        """Take the newest snapshot of the table, None if there is no table yet, and its version."""
         self._write = write
         self.snapshot = snapshot
         self._version = version
@@ -45,7 +45,7 @@ class Target:
 
     @property
     def next_version(self) -> int:
-        """The version that a commit would make."""
+        """The version that a commit would create."""
         return self._version + 1
 
     @cached_property
@@ -53,31 +53,31 @@ class Target:
         """Whether the table has the columns, partitions and change feed that the view writes."""
         if self.snapshot is None:
             return False
-        header, known = self._write.header, self.snapshot.metadata
+        header, metadata = self._write.header, self.snapshot.metadata
         return (
-            _bare(known.schema_string or "{}") == _bare(self._schema_text)
-            and tuple(known.partition_columns) == header.partition_by
-            and (known.configuration.get(CHANGE_FEED) == "true") == header.change_feed
+            _bare_schema(metadata.schema_string or "{}") == _bare_schema(self._schema_text)
+            and tuple(metadata.partition_columns) == header.partition_by
+            and (metadata.configuration.get(CHANGE_FEED) == "true") == header.change_feed
         )
 
     def refuse_other_columns(self) -> None:
-        """Make sure that rows fit a table to which they are added.
+        """Check that rows can be added to the table.
 
         Raises:
-            InvalidResultError: they do not.
+            InvalidResultError: the table has other columns, partitions or change feed.
         """
         if self.snapshot is not None and not self.fits:
             reason = (
-                f"{self._write.table} has other columns, partitions or change feed than the view "
-                "now: write it anew with --full-refresh"
+                f"{self._write.table} differs from the view in columns, partitioning or change "
+                "feed: replace it with --full-refresh"
             )
             raise InvalidResultError(view=self._write.note.view, reason=reason)
 
     def check_writable(self, *, removes_files: bool) -> None:
-        """Refuse a table that asks of its writers what we do not do.
+        """Check that Headrace supports the writer features of the table.
 
         Raises:
-            UnwritableTableError: it does.
+            UnwritableTableError: it does not.
         """
         if self.snapshot is not None:
             check_writable(
@@ -88,70 +88,71 @@ class Target:
             )
 
     def definition(self) -> tuple[TableProtocol | None, TableMetadata | None]:
-        """The protocol and metadata that the commit must carry; None for what stays as it is."""
+        """Return the protocol and metadata that the commit must contain; None if unchanged."""
         write = self._write
-        needed = new_protocol(self._schema_text, change_feed=write.header.change_feed)
+        protocol = new_protocol(self._schema_text, change_feed=write.header.change_feed)
         if self.snapshot is None:
-            return needed, new_metadata(
+            return protocol, new_metadata(
                 self._schema_text,
                 name=write.note.view,
                 description=write.header.description or None,
                 partition_columns=write.header.partition_by,
                 configuration=dict(self._properties()),
             )
-        return raised_protocol(self.snapshot.protocol, needed), self._changed_metadata(
+        return raised_protocol(self.snapshot.protocol, protocol), self._changed_metadata(
             self.snapshot
         )
 
     def _changed_metadata(self, snapshot: Snapshot) -> TableMetadata | None:
-        write, known = self._write, snapshot.metadata
-        own = dict(self._properties())
-        before = {name: value or "" for name, value in known.configuration.items()}
+        """Return the new metadata; None if nothing changes. Foreign properties are preserved."""
+        write, current = self._write, snapshot.metadata
+        properties = dict(self._properties())
+        before = {name: value or "" for name, value in current.configuration.items()}
         dropped = {*before.get(_OWN_PROPERTIES, "").split("\n"), CHANGE_FEED}
-        kept = {name: value for name, value in before.items() if name not in dropped}
-        configuration = {**kept, **own}
+        foreign = {name: value for name, value in before.items() if name not in dropped}
+        configuration = {**foreign, **properties}
         is_same = (
             self.fits
-            and msgspec.json.decode(known.schema_string or "{}")
+            and msgspec.json.decode(current.schema_string or "{}")
             == msgspec.json.decode(self._schema_text)
             and configuration == before
-            and (known.description or "") == write.header.description
+            and (current.description or "") == write.header.description
         )
         if is_same:
             return None
-        options = known.format.options if known.format else None
+        options = current.format.options if current.format else None
         return TableMetadata(
-            id=known.id,
+            id=current.id,
             schema_string=self._schema_text,
             partition_columns=list(write.header.partition_by),
             configuration=configuration,
             format=TableFormat(
                 provider="parquet", options={k: v or "" for k, v in (options or {}).items()}
             ),
-            created_time=known.created_time,
-            name=known.name,
+            created_time=current.created_time,
+            name=current.name,
             description=write.header.description or None,
         )
 
     def _properties(self) -> Iterator[tuple[str, str]]:
-        """The properties of the table that are ours to set."""
+        """Yield the table properties that Headrace sets."""
         header = self._write.header
         contract = header.contract or Contract.from_arrow(
             self._write.schema,
             table=self._write.note.view,
             partition_columns=header.partition_by,
         )
-        own = {**contract.metadata, FINGERPRINT_KEY.decode(): contract.fingerprint}
+        properties = {**contract.metadata, FINGERPRINT_KEY.decode(): contract.fingerprint}
         if contract.ordering:
-            own[_ORDERED_BY] = ", ".join(contract.ordering)
+            properties[_ORDERED_BY] = ", ".join(contract.ordering)
         if header.change_feed:
             yield CHANGE_FEED, "true"
-        yield from own.items()
-        yield _OWN_PROPERTIES, "\n".join(sorted([*own, _OWN_PROPERTIES]))
+        yield from properties.items()
+        yield _OWN_PROPERTIES, "\n".join(sorted([*properties, _OWN_PROPERTIES]))
 
 
 def open_target(write: OutputWrite) -> Target:
-    """The table of an output as it stands now.
+    """Return the table of an output at its newest version.
 
     Raises:
         TableError, DamageError: there is a table, and it cannot be read.
@@ -164,8 +165,8 @@ def open_target(write: OutputWrite) -> Target:
     return Target(write, table, version=snapshot.version)
 
 
-def _bare(schema_text: str) -> Any:
-    """A schema without what its fields are annotated with."""
+def _bare_schema(schema_text: str) -> Any:
+    """Return a decoded schema without the metadata of its fields."""
     return _without_metadata(msgspec.json.decode(schema_text))
 
 

@@ -1,4 +1,4 @@
-"""Tables that last as long as a run: they are removed after it, and after one that died."""
+"""Removes staging tables: at the end of a run, and those of runs that died."""
 
 import logging
 
@@ -12,42 +12,42 @@ _LOGGER = logging.getLogger("headrace.pipeline")
 
 
 def clear_tables(folder: Place) -> None:
-    """Remove tables below a folder that were to last as long as a run, and leave all else."""
+    """Remove the staging tables below a folder; other files are kept."""
     store = folder.open()
     try:
-        paths = [found.path for found in store.list_tree("")]
+        paths = [entry.path for entry in store.list_tree("")]
     except HeadraceError as error:
-        _LOGGER.warning("temporary tables in %s stay for now: %s", folder, error)
+        _LOGGER.warning("staging tables in %s are kept for now: %s", folder, error)
         return
     for name in sorted({table for path in paths if (table := _table_of(path)) is not None}):
-        _remove_temporary_table(folder / name)
+        _remove_staging_table(folder / name)
     store.prune("")
 
 
 def _table_of(path: str) -> str | None:
-    """The table that a path is in: the folder that has a log, or files of a run."""
+    """Return the table that a path belongs to: the folder with a log or with files of a run."""
     parts = path.split("/")
-    for place, part in enumerate(parts[1:], start=1):
+    for depth, part in enumerate(parts[1:], start=1):
         if part == LOG_DIRECTORY or RUN_FOLDER.fullmatch(part):
-            return "/".join(parts[:place])
+            return "/".join(parts[:depth])
     return None
 
 
-def _remove_temporary_table(table: Place) -> None:
-    """Remove a table that was to last as long as a run, and leave what others put there."""
+def _remove_staging_table(table: Place) -> None:
+    """Remove the files of runs, and the log if a run wrote it; other files are kept."""
     store = table.open()
     try:
-        is_ours = last_note(table) is not None
+        has_note = last_note(table) is not None
     except HeadraceError:
-        is_ours = False
+        has_note = False
     try:
-        parts = ((found.path.partition("/")[0], found.path) for found in store.list_tree(""))
-        ours = [
+        parts = ((entry.path.partition("/")[0], entry.path) for entry in store.list_tree(""))
+        run_files = [
             path
             for part, path in parts
-            if RUN_FOLDER.fullmatch(part) or (is_ours and part == LOG_DIRECTORY)
+            if RUN_FOLDER.fullmatch(part) or (has_note and part == LOG_DIRECTORY)
         ]
-        store.delete(ours)
+        store.delete(run_files)
     except HeadraceError as error:
-        _LOGGER.warning("the temporary table %s stays for now: %s", table, error)
+        _LOGGER.warning("the staging table %s is kept for now: %s", table, error)
     store.prune("")

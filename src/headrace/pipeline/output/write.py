@@ -1,4 +1,4 @@
-"""What is to be written: the rows of a view as staged files, and how its table takes them."""
+"""A write to an output: the rows of a view as staged files, and the header of the view."""
 
 import msgspec
 import pyarrow as pa
@@ -12,18 +12,18 @@ from headrace.pipeline.project.header import Header
 
 
 class OutputWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of one view, on their way into the next version of its table."""
+    """The staged rows of one view, to be committed to its table."""
 
     staging: Staging
     rows: str
-    """Where the rows are, below the table: Parquet files, laid out by the table's partitions."""
+    """The folder of the rows below the table: Parquet files, in partition folders."""
     schema: pa.Schema
     header: Header
     note: CommitNote
 
     @property
     def table(self) -> Place:
-        """The table that takes the rows."""
+        """The table to write to."""
         return self.staging.table
 
     @property
@@ -32,12 +32,12 @@ class OutputWrite(msgspec.Struct, frozen=True, kw_only=True):
         return self.note.digest.rows > 0
 
     def dataset(self) -> ds.Dataset:
-        """The rows, partition columns among them."""
+        """Return the rows, including partition columns."""
         by = self.header.partition_by
         return open_staged(self.table / self.rows, schema=self.schema, partition_by=by)
 
     def files(self, folder: str | None = None) -> list[StagedFile]:
-        """The files of the rows, or of another folder of the staging."""
+        """Return the files of the rows, or of another folder of the staging."""
         return list_staged(
             self.staging.store,
             self.rows if folder is None else folder,
@@ -47,10 +47,10 @@ class OutputWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a merge puts into a table, and in place of what."""
+    """The files that a merge adds to a table, and those that they replace."""
 
     files: list[StagedFile]
     replaced: frozenset[str] = frozenset()
-    """The files that go, by their paths in the log."""
+    """The replaced files, by their paths in the log."""
     changes: list[StagedFile] = []
     """The changed rows, for readers of the change data feed."""
