@@ -23,7 +23,7 @@ from headrace.spark.file_system import (
 from headrace.spark.jvm import java_session, java_type, load_frames
 from headrace.spark.pin import READ_OPTIONS, write_files
 from headrace.spark.predicate import decode_predicate
-from headrace.spark.pruning import NOT_UNDERSTOOD, KeptFiles, VectorReader
+from headrace.spark.pruning import NOT_UNDERSTOOD, MatchingFiles, VectorReader
 from headrace.table import Snapshot
 
 _LOGGER = logging.getLogger("headrace.spark")
@@ -37,12 +37,14 @@ def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -
     return table.frame(table.pruned_scan(where)).where(where)
 
 
-def read_kept(spark: SparkSession, snapshot: Snapshot, *, kept_by: str | None) -> DataFrame:
+def read_pruned(spark: SparkSession, snapshot: Snapshot, *, prune_by: str | None) -> DataFrame:
     """Return all rows of the files that a condition does not prune; no row is filtered."""
-    return _NativeTable(spark, snapshot).frame(snapshot.scan(where=kept_by))
+    return _NativeTable(spark, snapshot).frame(snapshot.scan(where=prune_by))
 
 
 class _NativeTable:
+    """A table in a classic session, with the Java objects and settings that its scans need."""
+
     def __init__(self, spark: SparkSession, snapshot: Snapshot) -> None:
         self._spark = spark
         self._snapshot = snapshot
@@ -59,16 +61,16 @@ class _NativeTable:
         root = spark_address(self._snapshot.table.uri, self._address)
         with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
             stream = Path(folder) / "files.arrow"
-            found = write_files(scan, stream, address=self._address)
+            pinned_files = write_files(scan, stream, address=self._address)
             partitions = java_type(self._spark, columns.partition_schema())
-            files = self._java.files(str(stream), partitions, len(found.vectors) > 0)
+            files = self._java.files(str(stream), partitions, len(pinned_files.vectors) > 0)
         index = self._java.index(
-            found.pin.identity,
-            str(found.pin),
+            pinned_files.pin.identity,
+            str(pinned_files.pin),
             root,
             files,
-            KeptFiles(self._snapshot, columns, self._address),
-            VectorReader(found, self._snapshot.table.data_store),
+            MatchingFiles(self._snapshot, columns, self._address),
+            VectorReader(pinned_files, self._snapshot.table.data_store),
         )
         rows = self._java.scan(
             java_session(self._spark),

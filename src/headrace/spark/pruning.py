@@ -40,7 +40,7 @@ class _JavaFunction:
         implements: ClassVar[list[str]] = ["java.util.function.Function"]
 
 
-class KeptFiles(_JavaFunction):
+class MatchingFiles(_JavaFunction):
     """Returns the paths of the files that may contain a row that matches a predicate."""
 
     def __init__(self, snapshot: Snapshot, columns: ScanColumns, address: Address | None) -> None:
@@ -59,12 +59,12 @@ class KeptFiles(_JavaFunction):
         return None
 
     def _paths(self, where: Predicate) -> bytes:
-        kept = []
+        paths = []
         for batch in self._snapshot.scan(where=where).batches(columns=("uri",)):
             uris = spark_addresses(batch["uri"], self._address)
             lines = pc.binary_join_element_wise(uris, "\n", "")
-            kept.append(bytes(text_of(lines.cast(pa.large_string()))))
-        return b"".join(kept)
+            paths.append(bytes(text_of(lines.cast(pa.large_string()))))
+        return b"".join(paths)
 
 
 class VectorReader(_JavaFunction):
@@ -79,11 +79,11 @@ class VectorReader(_JavaFunction):
 
         An error is returned as text, which Spark then raises: deleted rows must not reappear.
         """
-        wanted = pa.array(np.frombuffer(ordinals, np.int32), pa.int64())
-        places = pc.index_in(wanted, value_set=self._files.vector_ordinals)
+        requested = pa.array(np.frombuffer(ordinals, np.int32), pa.int64())
+        indexes = pc.index_in(requested, value_set=self._files.vector_ordinals)
         try:
             with ThreadPoolExecutor(_READ_AT_ONCE, thread_name_prefix="headrace-vector") as pool:
-                vectors = self._files.vectors.take(places).to_pylist()
+                vectors = self._files.vectors.take(indexes).to_pylist()
                 bitmaps = list(pool.map(self._bitmap, vectors))
         except HeadraceError as error:
             return f"[{error.code}] {error}"

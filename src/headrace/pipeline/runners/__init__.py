@@ -1,4 +1,4 @@
-"""Runners: each runs the same bundles on its own engine.
+"""Runners: Spark and DataFusion, each of which computes the views of a bundle.
 
-A bundle and a session enter; rows, tables and run records leave. Spark is imported only here.
+A task for one view enters; its rows leave as files or are kept in memory, with a digest and plans.
 """

@@ -83,11 +83,11 @@ class Runner(Protocol):
     """Computes views. It is thread-safe."""
 
     def compute(self, task: ViewTask) -> ViewResult:
-        """Compute a view, and write or keep its rows.
+        """Compute a view, and write its rows or keep them in memory.
 
         Raises:
-            HeadraceError: what the view reads is missing or has changed.
-            Exception: any error of the underlying engine.
+            HeadraceError: something that the view reads is missing or has changed.
+            Exception: any error of Spark or DataFusion.
         """
 
     def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:

@@ -16,9 +16,9 @@ from headrace.pipeline.place import Place
 
 _ROWS_PER_FILE = 5_000_000
 _ROWS_PER_GROUP = 1 << 17
-_MOST_PARTITIONS = (1 << 31) - 1
+_MAX_PARTITIONS = (1 << 31) - 1
 """Effectively unlimited: Spark has no limit either."""
-_MOST_OPEN_FILES = 512
+_MAX_OPEN_FILES = 512
 
 
 def write_rows(
@@ -47,14 +47,14 @@ def write_rows(
         max_rows_per_file=_ROWS_PER_FILE,
         max_rows_per_group=_ROWS_PER_GROUP,
         preserve_order=True,
-        max_partitions=_MOST_PARTITIONS,
-        max_open_files=_open_files(),
+        max_partitions=_MAX_PARTITIONS,
+        max_open_files=_max_open_files(),
         existing_data_behavior="overwrite_or_ignore",
     )
 
 
-def _open_files() -> int:
+def _max_open_files() -> int:
     """Return how many files may be open at once: at most a quarter of the process limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     is_limited = soft != resource.RLIM_INFINITY
-    return max(1, min(_MOST_OPEN_FILES, soft // 4)) if is_limited else _MOST_OPEN_FILES
+    return max(1, min(_MAX_OPEN_FILES, soft // 4)) if is_limited else _MAX_OPEN_FILES

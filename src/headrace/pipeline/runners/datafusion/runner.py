@@ -68,25 +68,25 @@ _SETTLED_RULES = (
     *("common_sub_expression_eliminate", "extract_leaf_expressions"),
     *("push_down_leaf_projections", "optimize_projections"),
 )
-"""The DataFusion optimizer rules that were already applied to a stored plan. The plan runs as it is
-stored; only the rules that replace function aliases still have to run."""
+"""The DataFusion optimizer rules that were already applied to a stored plan. They are switched off
+when it runs; only the rules that replace function aliases still have to be applied."""
 
-_PLANNED_FOR_THIS = "datafusion "
-"""A plan that was made for Spark is only a sketch; the SQL stored next to it is exact."""
-_UNFENCED = "__rows"
-_FENCE = 1 << 62
-"""A limit that limits nothing, but that no filter is pushed through. Otherwise pyarrow would
-evaluate the filters of a dataset; there NaN is not greater than any value, and `NOT IN` keeps
-nulls."""
+_ENGINE_PREFIX = "datafusion "
+"""Only plans for DataFusion are run: in a bundle for Spark, the SQL next to the plan is exact."""
+_UNLIMITED_SUFFIX = "__rows"
+_NO_LIMIT = 1 << 62
+"""A limit that no table reaches. It stops filter pushdown: pyarrow would evaluate pushed filters,
+and there NaN is not greater than any value, and `NOT IN` keeps nulls."""
 
 
 class DataFusionRunner:
     """Computes views in this process."""
 
     def __init__(self, context: RunnerContext) -> None:
-        """Start without kept results."""
+        """Take what all views of the run share."""
         self._context = context
-        self._kept: dict[str, pa.Table] = {}
+        self._results: dict[str, pa.Table] = {}
+        """The results that are kept in memory, by view."""
         self._raised: dict[str, HeadraceError] = {}
         """The first error that a source reader raised, by view."""
         self._fallbacks: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ class DataFusionRunner:
     def release(self, name: str) -> None:
         """Release a result that is kept in memory."""
         with self._lock:
-            self._kept.pop(name, None)
+            self._results.pop(name, None)
 
     def progress(self, view: str) -> tuple[int, int]:  # noqa: ARG002
         """Return (0, 0): DataFusion does not report progress."""
@@ -130,7 +130,7 @@ class DataFusionRunner:
 
     def close(self) -> None:
         """Release all kept results."""
-        self._kept.clear()
+        self._results.clear()
 
     def _compute(self, task: ViewTask) -> ViewResult:
         _session, frame = self._frame(task, task.plan)  # the session must outlive its rows
@@ -139,9 +139,9 @@ class DataFusionRunner:
         digester = Digester(schema)
         rows = self._rows(frame, schema, digester)
         if task.folder is None:
-            kept = pa.Table.from_batches(list(rows), schema)
+            result = pa.Table.from_batches(list(rows), schema)
             with self._lock:
-                self._kept[task.plan.name] = kept
+                self._results[task.plan.name] = result
         else:
             write_rows(task.folder, schema, rows, partition_by=task.partition_by)
         return ViewResult(
@@ -162,12 +162,12 @@ class DataFusionRunner:
         return planning_context(self._context.settings, settings.items(), runtime=runtime)
 
     def _frame(self, task: ViewTask, plan: ViewPlan) -> tuple[SessionContext, DataFrame]:
-        """Return a view as a query in its own session, with everything that it reads registered."""
+        """Return the query of a view, in a new session that has everything that it reads."""
         if plan.refused is not None:
             raise ViewRefusedError(refusals={plan.name: plan.refused})
-        if plan.substrait is not None and plan.key.engine.startswith(_PLANNED_FOR_THIS):
+        if plan.substrait is not None and plan.key.engine.startswith(_ENGINE_PREFIX):
             try:
-                return self._stored(task, plan, plan.substrait)
+                return self._stored_frame(task, plan, plan.substrait)
             except HeadraceError:  # raised by a table function, or by a view computed for this one
                 raise
             except Exception as error:  # DataFusion raises bare exceptions for every kind of error
@@ -175,15 +175,15 @@ class DataFusionRunner:
                     raise
                 _LOGGER.warning("the stored plan of %s cannot be read back: %s", plan.name, error)
                 reason = str(error).partition("\n")[0]
-                told = reason if plan.name == task.plan.name else f"of {plan.name}: {reason}"
+                fallback = reason if plan.name == task.plan.name else f"of {plan.name}: {reason}"
                 with self._lock:
-                    self._fallbacks.setdefault(task.plan.name, []).append(told)
+                    self._fallbacks.setdefault(task.plan.name, []).append(fallback)
         if plan.datafusion_sql is not None:
-            return self._translated(task, plan, plan.datafusion_sql)
+            return self._translated_frame(task, plan, plan.datafusion_sql)
         reason = plan.unplanned or "it is built in Python"
         raise ViewUnplannedError(view=plan.name, reason=reason)
 
-    def _stored(
+    def _stored_frame(
         self, task: ViewTask, plan: ViewPlan, substrait: bytes
     ) -> tuple[SessionContext, DataFrame]:
         """Return the stored plan; DataFusion cannot read back every plan that it can write."""
@@ -194,7 +194,7 @@ class DataFusionRunner:
         shown = {shown_relation(name) for name in calls}
         scans = {scan.relation for scan in plan.lineage.scans} if plan.lineage else set()
         for name in (scans - shown) | calls:
-            session.register_dataset(name, self._relation(task, name))
+            session.register_dataset(name, self._open_relation(task, name))
         for rule in _SETTLED_RULES:
             session.remove_optimizer_rule(rule)
         logical = Consumer.from_substrait_plan(session, Serde.deserialize_bytes(substrait))
@@ -202,7 +202,7 @@ class DataFusionRunner:
         frame.execution_plan()  # fail before the first row if the plan cannot run
         return session, frame
 
-    def _translated(
+    def _translated_frame(
         self, task: ViewTask, plan: ViewPlan, sql: str
     ) -> tuple[SessionContext, DataFrame]:
         """Return the query that the author's SQL was translated to."""
@@ -210,8 +210,9 @@ class DataFusionRunner:
         session = self._session(plans, plan.header.tier)
         self._register_functions(session, plans)
         for name in (*plan.reads, *(call.relation for call in table_calls_in(sql))):
-            session.register_dataset(f"{name}{_UNFENCED}", self._relation(task, name))
-            session.register_view(name, session.table(f"{name}{_UNFENCED}").limit(_FENCE))
+            unlimited = f"{name}{_UNLIMITED_SUFFIX}"
+            session.register_dataset(unlimited, self._open_relation(task, name))
+            session.register_view(name, session.table(unlimited).limit(_NO_LIMIT))
         return session, session.sql(sql)
 
     def _register_functions(self, session: SessionContext, plans: Iterable[ViewPlan]) -> None:
@@ -226,53 +227,53 @@ class DataFusionRunner:
                 if name in catalog:
                     register_function(session, catalog[name], len(call.expressions))
 
-    def _relation(self, task: ViewTask, name: str) -> RowDataset:
+    def _open_relation(self, task: ViewTask, name: str) -> RowDataset:
         """Return the rows that a plan reads by name; reader errors are kept for `compute`."""
-        rows = self._named(task, name)
-        rows.witness = partial(self._raised.setdefault, task.plan.name)
+        rows = self._find_rows(task, name)
+        rows.on_error = partial(self._raised.setdefault, task.plan.name)
         return rows
 
-    def _named(self, task: ViewTask, name: str) -> RowDataset:
+    def _find_rows(self, task: ViewTask, name: str) -> RowDataset:
         """Return a source, the rows of a table function, or the result of a view."""
         call = parse_table_call(name)
         if call is not None:
-            return self._called(call)
+            return self._call_table_function(call)
         unit = next((unit for unit in task.plan.units if unit.source == name), None)
         if unit is not None:
             source = self._context.sources[name]
             if source.snapshot is not None:
-                return snapshot_dataset(source.snapshot, kept_by=unit.where)
+                return snapshot_dataset(source.snapshot, prune_by=unit.where)
             return batch_dataset(source.schema, source.batches)
         if name in task.upstream:
-            return self._upstream(task.upstream[name], task.planned.get(name))
-        # A view that is neither kept nor part of the plan is computed for this one.
+            return self._upstream_rows(task.upstream[name], task.planned.get(name))
+        # An inlined view that is not part of the plan is computed separately.
         plan = next(plan for plan in task.inlined if plan.name == name)
         _, frame = self._frame(task, plan)
         schema = _result_schema(frame, plan)
         rows = pa.Table.from_batches(list(self._rows(frame, schema, Digester(schema))), schema)
         return batch_dataset(schema, rows.to_batches)
 
-    def _called(self, call: TableCall) -> RowDataset:
+    def _call_table_function(self, call: TableCall) -> RowDataset:
         """Return the rows of a table function."""
         rows = call.compute(self._context.catalog, planning_context(self._context.settings))
         return batch_dataset(rows.schema, rows.to_batches)
 
-    def _upstream(self, result: Upstream, planned: pa.Schema | None) -> RowDataset:
+    def _upstream_rows(self, result: Upstream, planned: pa.Schema | None) -> RowDataset:
         match result:
             case TableResult(table=table, version=version):
                 snapshot = table.table().snapshot(version=version)
-                return snapshot_dataset(snapshot, kept_by=None, planned=planned)
+                return snapshot_dataset(snapshot, prune_by=None, planned=planned)
             case KeptResult(name=name):
-                kept = self._kept[name]
-                return batch_dataset(kept.schema, kept.to_batches, planned=planned)
+                rows = self._results[name]
+                return batch_dataset(rows.schema, rows.to_batches, planned=planned)
 
     def _rows(
         self, frame: DataFrame, schema: pa.Schema, digester: Digester
     ) -> Iterator[pa.RecordBatch]:
-        for found in frame.execute_stream():
+        for streamed in frame.execute_stream():
             if self._cancelled.is_set():
                 raise RunCancelledError(run=self._context.run)
-            batch = found.to_pyarrow().rename_columns(schema.names).cast(schema)
+            batch = streamed.to_pyarrow().rename_columns(schema.names).cast(schema)
             digester.add(batch)
             yield batch
 
@@ -281,10 +282,10 @@ def _ordered(frame: DataFrame, schema: pa.Schema, order_by: Sequence[str]) -> Da
     """Sort rows by columns, named as in the result."""
     if not order_by:
         return frame
-    places = {name.casefold(): place for place, name in enumerate(schema.names)}
-    given = frame.schema().names
-    columns = [column(_quoted(given[places[name.casefold()]])) for name in order_by]
-    return frame.sort(*(each.sort(ascending=True, nulls_first=True) for each in columns))
+    positions = {name.casefold(): position for position, name in enumerate(schema.names)}
+    frame_names = frame.schema().names
+    columns = (column(_quoted(frame_names[positions[name.casefold()]])) for name in order_by)
+    return frame.sort(*(key.sort(ascending=True, nulls_first=True) for key in columns))
 
 
 def _quoted(name: str) -> str:
@@ -293,12 +294,12 @@ def _quoted(name: str) -> str:
 
 def _result_schema(frame: DataFrame, plan: ViewPlan) -> pa.Schema:
     """Return the author's names and Spark's types, with decimals as a contract promises them."""
-    given = spark_schema(frame.schema())
+    frame_schema = spark_schema(frame.schema())
     planned = plan.arrow_schema
-    names = given.names if planned is None else planned.names
+    names = frame_schema.names if planned is None else planned.names
     fields = [
         pa.field(name, field.type, nullable=field.nullable)
-        for name, field in zip(names, given, strict=True)
+        for name, field in zip(names, frame_schema, strict=True)
     ]
     promised = promised_types(plan.header.contract, pa.schema(fields))
     return pa.schema([f.with_type(promised.get(f.name, f.type)) for f in fields])
@@ -319,21 +320,21 @@ def _plans(frame: DataFrame, task: ViewTask) -> dict[PlanStage, str]:
 
 
 def _analysed(plan: ExecutionPlan) -> str:
-    """Return what each operator of an executed plan did; nothing is run again."""
-    measured = iter(plan.collect_metrics())
-    current = next(measured, None)
+    """Return an executed plan with the metrics of each operator; nothing is run again."""
+    operators = iter(plan.collect_metrics())
+    operator = next(operators, None)
     lines = []
     for line in plan.display_indent().splitlines():
         lines.append(line)
-        if current is None or current[0].strip() != line.strip():
+        if operator is None or operator[0].strip() != line.strip():
             continue
-        metrics, indent = current[1], " " * (len(line) - len(line.lstrip()) + 4)
+        metrics, indent = operator[1], " " * (len(line) - len(line.lstrip()) + 4)
         facts = {
             "rows": metrics.output_rows,
             "elapsed_compute_ms": round((metrics.elapsed_compute or 0) / 1e6, 3),
             "spilled_bytes": metrics.spilled_bytes or None,
         }
-        told = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
-        lines.append(f"{indent}{told}")
-        current = next(measured, None)
+        text = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
+        lines.append(f"{indent}{text}")
+        operator = next(operators, None)
     return "\n".join(lines)

@@ -1,4 +1,5 @@
 """The Spark runner: runs views as their authors wrote them.
 
-A Spark session enters; functions and views are registered in it, and it reports what builders read.
+A session and tasks enter; rows and plans leave. Before a run, Spark also checks the SQL of views
+and analyses what builders read.
 """

@@ -20,7 +20,7 @@ from headrace.pipeline.project.view import BuilderView
 from headrace.pipeline.runners.spark.volatility import volatile_parts
 
 _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
-_PASSING = frozenset({"createTime", "lastAccessTime"})
+_TRANSIENT_KEYS = frozenset({"createTime", "lastAccessTime"})
 _VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
 
 
@@ -57,10 +57,10 @@ class SparkAnalyst:
                 pa.field(f.name, parse_type(f.dataType.simpleString()), nullable=f.nullable)
                 for f in frame.schema.fields
             ]
-        except Exception as error:  # whatever a builder raises is about the builder
-            shown = str(error).partition("\n")[0]
+        except Exception as error:  # any error of a builder
+            text = str(error).partition("\n")[0]
             reason = (
-                f"it cannot be built: {type(error).__name__}: {shown} (a table that it reads under "
+                f"it cannot be built: {type(error).__name__}: {text} (a table that it reads under "
                 "a computed name must be declared: @view(reads=...))"
             )
             raise InvalidViewError(file=view.file, line=None, reason=reason) from error
@@ -92,16 +92,18 @@ def _tables(plan: list[dict[str, Any]]) -> dict[int, str]:
 
 def _columns(plan: Any, tables: Mapping[int, str]) -> dict[str, frozenset[str]]:
     """Return the columns of each table that an optimised plan needs."""
-    used: dict[str, set[str]] = {name: set() for name in tables.values()}
+    columns_by_table: dict[str, set[str]] = {name: set() for name in tables.values()}
     output = plan.output()
-    needed = [(output.apply(i).exprId().id(), output.apply(i).name()) for i in range(output.size())]
+    attributes = [
+        (output.apply(i).exprId().id(), output.apply(i).name()) for i in range(output.size())
+    ]
     for node in json.loads(plan.toJSON()):
         if node["num-children"]:
-            needed += [(_id(attribute), attribute["name"]) for attribute in _attributes(node)]
-    for number, name in needed:
-        if number in tables:
-            used[tables[number]].add(str(name).casefold())
-    return {name: frozenset(columns) for name, columns in used.items()}
+            attributes += [(_id(attribute), attribute["name"]) for attribute in _attributes(node)]
+    for column_id, name in attributes:
+        if column_id in tables:
+            columns_by_table[tables[column_id]].add(str(name).casefold())
+    return {name: frozenset(columns) for name, columns in columns_by_table.items()}
 
 
 def _attributes(value: Any) -> Iterator[dict[str, Any]]:
@@ -132,6 +134,6 @@ def _numbered(plan: Any) -> Any:
             return value
         if "jvmId" in value:
             return numbers.setdefault(value["id"], len(numbers))
-        return {key: number(part) for key, part in value.items() if key not in _PASSING}
+        return {key: number(part) for key, part in value.items() if key not in _TRANSIENT_KEYS}
 
     return number(plan)

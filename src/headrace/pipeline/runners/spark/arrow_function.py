@@ -33,12 +33,14 @@ def spark_function(function: Function) -> Any:
     returns = type_text(function.signature.returns)
     if function.kind is FunctionKind.TABLE:
         returns = f"ARRAY<{returns}>"
-    compute = _computing(function)
+    compute = _arrow_kernel(function)
     udf: Any = arrow_udf(compute, returns)  # type: ignore[call-overload]
     return udf.asNondeterministic() if function.is_volatile else udf
 
 
-def _computing(function: Function) -> Callable[..., pa.Array]:
+def _arrow_kernel(function: Function) -> Callable[..., pa.Array]:
+    """Return what Spark calls with the Arrow arrays of a batch, by the kind of the function."""
+
     def compute(*arrays: pa.Array) -> pa.Array:
         match function.kind:
             case FunctionKind.SCALAR:
@@ -47,7 +49,7 @@ def _computing(function: Function) -> Callable[..., pa.Array]:
                 (lists,) = arrays
                 return reduce_lists(function, lists, lists.type.value_type.num_fields)
             case FunctionKind.TABLE:
-                given = arrays if function.signature.arguments else ()
-                return compute_row_lists(function, given, len(arrays[0]))
+                arguments = arrays if function.signature.arguments else ()
+                return compute_row_lists(function, arguments, len(arrays[0]))
 
     return compute

@@ -5,12 +5,12 @@ like all mistakes: with file, line, column, and the nearest known name.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException, QueryContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,16 +21,17 @@ from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.functions.definition import Function
 from headrace.pipeline.runners.spark.arrow_function import register_functions
 from headrace.pipeline.runners.spark.expansion import expand_calls
 
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
 _QUOTED = re.compile(r"`([^`]+)`")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
-_LONGEST = 400
+_MAX_CHARACTERS = 400
 _MISSING = ("objectName", "relationName", "routineName", "fieldName", "targetString", "colName")
 """The parameters of Spark's errors that name something missing."""
-_KNOWN = ("proposal", "fields", "columns", "suggestion")
+_ALTERNATIVES = ("proposal", "fields", "columns", "suggestion")
 """The parameters that list what exists instead."""
 
 
@@ -54,63 +55,65 @@ class SparkChecker:
         Raises:
             InvalidViewError: Spark rejects a view.
         """
-        register_functions(self._session, (self._catalog[name] for name in self._used(bundle)))
-        known: set[str] = set()
+        register_functions(self._session, self._used_functions(bundle))
+        registered: set[str] = set()
         for name, schema in schemas.items():
-            self._register(name, schema, known)
+            self._register(name, schema, registered)
         for name in bundle.order:
             plan = bundle[name]
             schema = plan.arrow_schema
-            if name in views and known.issuperset(plan.reads) and _needs_no_files(plan):
-                frame = self._analysed(plan, [*schemas, *known])
+            if name in views and registered.issuperset(plan.reads) and _needs_no_files(plan):
+                frame = self._analyse(plan, [*schemas, *registered])
                 if schema is None:
                     frame.createOrReplaceTempView(name)
-                    known.add(name)
+                    registered.add(name)
             if schema is not None:
-                self._register(name, schema, known)
+                self._register(name, schema, registered)
 
-    def _used(self, bundle: Bundle) -> list[str]:
-        used = {name for plan in bundle.views.values() for name in plan.key.functions}
-        return sorted(name for name in used if name in self._catalog)
+    def _used_functions(self, bundle: Bundle) -> list[Function]:
+        names = {name for plan in bundle.views.values() for name in plan.key.functions}
+        return [self._catalog[name] for name in sorted(names) if name in self._catalog]
 
-    def _register(self, name: str, schema: pa.Schema, known: set[str]) -> None:
+    def _register(self, name: str, schema: pa.Schema, registered: set[str]) -> None:
         """Register an empty table, unless Arrow lacks one of its types."""
         if any(has_variant(field.type) for field in schema):
             return
         rows = self._session.sparkContext.emptyRDD()
         self._session.createDataFrame(rows, schema_text(schema)).createOrReplaceTempView(name)
-        known.add(name)
+        registered.add(name)
 
-    def _analysed(self, plan: ViewPlan, relations: Collection[str]) -> DataFrame:
+    def _analyse(self, plan: ViewPlan, relations: Collection[str]) -> DataFrame:
         assert plan.sql is not None, "only SQL is analysed"
         text = expand_calls(plan.sql, self._catalog, file=plan.file)
         try:
             with _quiet():
                 return self._session.sql(text, args=plan.arguments or None)
         except (AnalysisException, ParseException) as error:
-            raise self._mistake(plan, text, error, relations) from error
+            raise self._view_error(plan, text, error, relations) from error
 
-    def _mistake(
+    def _view_error(
         self, plan: ViewPlan, sql: str, error: PySparkException, relations: Collection[str]
     ) -> InvalidViewError:
         parameters = error.getMessageParameters() or {}
-        message = " ".join(_SQLSTATE.sub("", str(error)).split()).removesuffix(".")[:_LONGEST]
+        message = " ".join(_SQLSTATE.sub("", str(error)).split()).removesuffix(".")
         missing = next((parameters[key] for key in _MISSING if key in parameters), None)
-        named = _QUOTED.findall(missing or "") or [missing or ""]
-        line, column = _place(sql, error, named[-1])
+        name = (_QUOTED.findall(missing or "") or [missing or ""])[-1]
+        line, column = _error_position(sql, error, name)
         if sql != plan.sql:  # positions refer to the text with expanded calls
-            line, column = _line_and_column(plan.sql or "", _word_start(plan.sql or "", named[-1]))
+            line, column = _line_and_column(plan.sql or "", _word_start(plan.sql or "", name))
         hint = ""
         if missing is not None:
             condition = error.getCondition() or ""
-            known = [name for key in _KNOWN for name in _QUOTED.findall(parameters.get(key, ""))]
+            candidates = [
+                known for key in _ALTERNATIVES for known in _QUOTED.findall(parameters.get(key, ""))
+            ]
             if condition.startswith("TABLE_OR_VIEW"):
-                known = [*relations]
+                candidates = [*relations]
             elif condition.startswith("UNRESOLVED_ROUTINE"):
-                known = [*self._catalog.entries, *spark_functions()]
-            close = get_close_matches(named[-1], known, n=1, cutoff=0.5)
+                candidates = [*self._catalog.entries, *spark_functions()]
+            close = get_close_matches(name, candidates, n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]}?" if close else ""
-        reason = f"Spark says: {message}{hint}"
+        reason = f"Spark says: {message[:_MAX_CHARACTERS]}{hint}"
         return InvalidViewError(file=plan.file, line=line, column=column, reason=reason)
 
 
@@ -119,9 +122,9 @@ def _needs_no_files(plan: ViewPlan) -> bool:
     return plan.sql is not None and "_metadata" not in plan.sql.casefold()
 
 
-def _place(sql: str, error: PySparkException, name: str) -> tuple[int, int]:
+def _error_position(sql: str, error: PySparkException, name: str) -> tuple[int, int]:
     """Return line and column of an error, from 1; else those of the name it mentions."""
-    starts = [_attempt(context.startIndex) for context in error.getQueryContext() or ()]
+    starts = [_start_index(context) for context in error.getQueryContext() or ()]
     position = _POSITION.search(str(error))
     if position is not None and not starts:
         return int(position[1]), int(position[2]) + 1
@@ -140,10 +143,11 @@ def _line_and_column(sql: str, start: int) -> tuple[int, int]:
     return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
 
-def _attempt(ask: Callable[[], int]) -> int | None:
+def _start_index(context: QueryContext) -> int | None:
+    """Return the offset that an error context refers to; None if it has none."""
     try:
-        start = int(ask())
-    except PySparkException:  # a context that comes from Python code has no index
+        start = int(context.startIndex())
+    except PySparkException:  # a context in Python code has no offset
         return None
     return start if start >= 0 else None
 
@@ -151,9 +155,10 @@ def _attempt(ask: Callable[[], int]) -> int | None:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep PySpark from logging an error that the caller reports."""
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")  # a plain one would not do later
-    before, logger.disabled = logger.disabled, True
+    # A plain logger of this name would break PySpark later.
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    was_disabled, logger.disabled = logger.disabled, True
     try:
         yield
     finally:
-        logger.disabled = before
+        logger.disabled = was_disabled

@@ -5,7 +5,7 @@ support FILTER, and return no row for no rows; it has neither window functions n
 table functions in Python. So a call is rewritten: `spread(x) FILTER (WHERE y) OVER w` becomes
 `spread(collect_list(struct(CAST(x AS DOUBLE) AS a0)) FILTER (WHERE y) OVER w)`, and Spark sees one
 of its own aggregates and a scalar Arrow function. Arguments are cast by Spark, and named arguments
-are put in order. Every other character of the SQL stays as it is.
+are put in order. Every other character of the SQL is unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,32 +67,32 @@ class _Expansion:
 
     def text(self, first: int, end: int, start: int, stop: int) -> str:
         """Return the text from offset `start` to `stop`, whose tokens are `first` to `end`."""
-        parts, copied, place = [], start, first
-        while place < end:
-            word = self._words[place]
+        parts, copied, index = [], start, first
+        while index < end:
+            word = self._words[index]
             if word.start in self._calls:
-                written, after = self._call(place)
-                if written is not None:
-                    parts += [self._sql[copied : word.start], written]
-                    place, copied = after, self._words[after - 1].end + 1
+                call, next_index = self._call(index)
+                if call is not None:
+                    parts += [self._sql[copied : word.start], call]
+                    index, copied = next_index, self._words[next_index - 1].end + 1
                     continue
-            place += 1
+            index += 1
         return "".join([*parts, self._sql[copied:stop]])
 
-    def _call(self, place: int) -> tuple[str | None, int]:
+    def _call(self, call_index: int) -> tuple[str | None, int]:
         """Return a rewritten call that starts at a token, and the token after it."""
         words = self._words
-        function = self._catalog[words[place].text.casefold()]
-        close = self._closing(place + 1)
-        arguments = list(self._arguments(place + 2, close))
+        function = self._catalog[words[call_index].text.casefold()]
+        close = self._closing(call_index + 1)
+        arguments = list(self._arguments(call_index + 2, close))
         modifier = ""
-        first = place + 2
+        first = call_index + 2
         if first < close and words[first].text.casefold() in {"distinct", "all"}:
             modifier = f"{words[first].text} "
         values = self._values(function, arguments)
         if values is None:  # planning has already reported what is wrong
-            return None, place
-        name = self._sql[words[place].start : words[place].end + 1]
+            return None, call_index
+        name = self._sql[words[call_index].start : words[call_index].end + 1]
         after = close + 1
         match function.kind:
             case FunctionKind.SCALAR:
@@ -101,19 +101,19 @@ class _Expansion:
                 return f"inline({name}({', '.join(values) or '0'}))", after
             case FunctionKind.AGGREGATE | FunctionKind.WINDOW:
                 row = ", ".join(f"{value} AS a{index}" for index, value in enumerate(values))
-                tail, after = self._tail(after, self._calls[words[place].start])
+                tail, after = self._tail(after, self._calls[words[call_index].start])
                 return f"{name}(collect_list({modifier}struct({row})){tail})", after
 
     def _values(self, function: Function, arguments: Sequence[_Argument]) -> list[str] | None:
         """Return the arguments in the declared order, cast; None if they do not fit."""
         kinds = function.signature.argument_types(len(arguments))
         try:
-            places = function.positions([argument.name for argument in arguments])
+            positions = function.positions([argument.name for argument in arguments])
         except ValueError:
             return None
         if kinds is None:
             return None
-        in_order = sorted(zip(places, arguments, strict=True), key=lambda pair: pair[0])
+        in_order = sorted(zip(positions, arguments, strict=True), key=lambda pair: pair[0])
         return [
             f"CAST({self._span(argument.first, argument.end)} AS {type_text(kind)})"
             for (_, argument), kind in zip(in_order, kinds, strict=True)
@@ -125,10 +125,10 @@ class _Expansion:
     def _closing(self, opening: int) -> int:
         """Return the token that closes the bracket at a token."""
         depth = 0
-        for place in range(opening, len(self._words)):
-            depth += _depth(self._words[place])
+        for index in range(opening, len(self._words)):
+            depth += _depth(self._words[index])
             if depth == 0:
-                return place
+                return index
         raise AssertionError("the text has been parsed: its brackets match")
 
     def _arguments(self, first: int, close: int) -> Iterator[_Argument]:
@@ -137,26 +137,26 @@ class _Expansion:
         if first < close and words[first].text.casefold() in {"distinct", "all"}:
             first += 1
         depth, begin = 0, first
-        for place in range(first, close + 1):
-            is_comma = words[place].token_type is TokenType.COMMA and depth == 0
-            if (is_comma or place == close) and begin < place:
-                is_named = place - begin > 2 and words[begin + 1].token_type is TokenType.FARROW  # noqa: PLR2004
+        for index in range(first, close + 1):
+            is_comma = words[index].token_type is TokenType.COMMA and depth == 0
+            if (is_comma or index == close) and begin < index:
+                is_named = index - begin > 2 and words[begin + 1].token_type is TokenType.FARROW  # noqa: PLR2004
                 if is_named:
-                    yield _Argument(begin + 2, place, words[begin].text)
+                    yield _Argument(begin + 2, index, words[begin].text)
                 else:
-                    yield _Argument(begin, place)
-                begin = place + 1
-            depth += _depth(words[place])
+                    yield _Argument(begin, index)
+                begin = index + 1
+            depth += _depth(words[index])
 
-    def _tail(self, place: int, clauses: frozenset[str]) -> tuple[str, int]:
+    def _tail(self, index: int, clauses: frozenset[str]) -> tuple[str, int]:
         """Return the FILTER and OVER clauses at a token, and the token after them."""
         text = ""
         for clause in ("filter", "over"):
             if clause in clauses:
-                is_bracket = self._words[place + 1].token_type is TokenType.L_PAREN
-                end = self._closing(place + 1) + 1 if is_bracket else place + 2
-                text, place = f"{text} {self._span(place, end)}", end
-        return text, place
+                is_bracket = self._words[index + 1].token_type is TokenType.L_PAREN
+                end = self._closing(index + 1) + 1 if is_bracket else index + 2
+                text, index = f"{text} {self._span(index, end)}", end
+        return text, index
 
 
 def _depth(word: Token) -> int:

@@ -76,7 +76,7 @@ class SparkExecutions:
     def cancel(self) -> None:
         """Cancel running jobs, and reject later ones."""
         self._cancelled.set()
-        scheduler = self._spark._jsc.sc()  # noqa: SLF001  (PySpark knows only jobs that are there)
+        scheduler = self._spark._jsc.sc()  # noqa: SLF001  (PySpark cannot cancel future jobs)
         for group in list(self._active):
             # A view may be about to submit its job, which must not start either.
             scheduler.cancelJobGroupAndFutureJobs(group)
@@ -116,12 +116,13 @@ class SparkExecution:
         return plans
 
     def _first_query(self) -> Any | None:
+        """Return the finished query that computed the view; None if Spark does not report it."""
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             count = self._store.executionsCount()
             recent = self._store.executionsList(max(0, count - _RECENT), _RECENT)
-            for place in range(recent.size()):
-                query = recent.apply(place)
+            for index in range(recent.size()):
+                query = recent.apply(index)
                 if query.description() == self._query and query.completionTime().isDefined():
                     return query
             time.sleep(_PAUSE_S)
@@ -131,11 +132,11 @@ class SparkExecution:
         values = self._store.executionMetrics(query)
         nodes = self._store.planGraph(query).allNodes()
         lines = []
-        for place in range(nodes.size()):
-            node = nodes.apply(place)
+        for node_index in range(nodes.size()):
+            node = nodes.apply(node_index)
             lines.append(f"{node.name()} ({node.id()})")
-            for index in range(node.metrics().size()):
-                metric = node.metrics().apply(index)
+            for metric_index in range(node.metrics().size()):
+                metric = node.metrics().apply(metric_index)
                 value = values.get(metric.accumulatorId())
                 if value.isDefined():
                     lines.append(f"    {metric.name()}: {' '.join(value.get().split())}")

@@ -19,7 +19,7 @@ _DRIVER_BYTES = 256 << 20
 """Up to this size, reading the files in the driver is faster than starting workers."""
 
 
-def digest_written(  # noqa: PLR0913  (what was written, and how it is to be looked at)
+def digest_written(  # noqa: PLR0913  (the written files, and how to digest them)
     session: SparkSession,
     folder: Place,
     *,

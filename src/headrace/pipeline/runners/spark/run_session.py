@@ -17,7 +17,9 @@ def take_session(session: SparkSession) -> SparkSession:
             provides pinned scans, plans and job ids.
     """
     if headrace.spark.is_connect(session):
-        raise SessionError(reason="runs need a driver in this process, which Spark Connect has not")
+        raise SessionError(
+            reason="runs need a driver in this process, which Spark Connect does not have"
+        )
     return headrace.spark.attach(session)
 
 

@@ -1,6 +1,6 @@
 """Runs views on Spark: the author's SQL unchanged, over exactly the pinned files.
 
-Each view has its own session next to the given one, so that its settings, functions and tables are
+Each view has its own session next to the caller's, so that its settings, functions and tables are
 private. Its jobs form a group, so that they can be counted and cancelled.
 """
 
@@ -33,19 +33,20 @@ from headrace.pipeline.runners.task import (
     promised_types,
 )
 from headrace.spark.column import quoted
-from headrace.spark.native import read_kept
+from headrace.spark.native import read_pruned
 from headrace.table import Snapshot
 
 
 class SparkRunner:
-    """Computes views in sessions next to the given one."""
+    """Computes views in sessions next to the caller's."""
 
     def __init__(self, session: SparkSession, context: RunnerContext) -> None:
         """Take a session that has its driver in this process."""
         self._base = session
         self._context = context
         self._executions = SparkExecutions(session, run=context.run)
-        self._kept: dict[str, DataFrame] = {}
+        self._cached_frames: dict[str, DataFrame] = {}
+        """The results that are kept in memory, by view."""
         self._lock = Lock()
 
     def compute(self, task: ViewTask) -> ViewResult:
@@ -54,7 +55,7 @@ class SparkRunner:
         with self._executions.group(plan.name) as execution:
             session = self._session()
             self._register(session, task)
-            frame = self._promised(self._frame(session, plan), plan)
+            frame = self._with_promised_types(self._frame(session, plan), plan)
             schema = _arrow_schema(frame)
             volatile = (*volatile_parts(frame), *unplanned_settings(session, plan))
             execution.begin()
@@ -86,7 +87,7 @@ class SparkRunner:
     def release(self, name: str) -> None:
         """Release a result that is kept in memory."""
         with self._lock:
-            frame = self._kept.pop(name, None)
+            frame = self._cached_frames.pop(name, None)
         if frame is not None:
             frame.unpersist()
             self._base.catalog.dropGlobalTempView(self._global_name(name))
@@ -101,7 +102,7 @@ class SparkRunner:
 
     def close(self) -> None:
         """Release all results; the session belongs to the caller."""
-        for name in list(self._kept):
+        for name in list(self._cached_frames):
             self.release(name)
 
     def _session(self) -> SparkSession:
@@ -112,8 +113,8 @@ class SparkRunner:
         """Register what the view's SQL names: functions, sources and views."""
         catalog = self._context.catalog
         plans = (*task.inlined, task.plan)
-        used = {name for plan in plans for name in plan.key.functions if name in catalog}
-        register_functions(session, (catalog[name] for name in sorted(used)))
+        function_names = {name for plan in plans for name in plan.key.functions if name in catalog}
+        register_functions(session, (catalog[name] for name in sorted(function_names)))
         for unit in task.plan.units:
             self._source(session, unit).createOrReplaceTempView(unit.source)
         for name, result in task.upstream.items():
@@ -123,8 +124,8 @@ class SparkRunner:
                     rows = headrace.spark.read(
                         session, table.uri, version=version, storage_options=options
                     )
-                case KeptResult(name=kept):
-                    rows = session.table(f"global_temp.{self._global_name(kept)}")
+                case KeptResult(name=cached_view):
+                    rows = session.table(f"global_temp.{self._global_name(cached_view)}")
             rows.createOrReplaceTempView(name)
         for plan in task.inlined:
             self._frame(session, plan).createOrReplaceTempView(plan.name)
@@ -132,7 +133,7 @@ class SparkRunner:
     def _source(self, session: SparkSession, unit: ScanUnit) -> DataFrame:
         source = self._context.sources[unit.source]
         if source.snapshot is not None:
-            return read_kept(session, source.snapshot, kept_by=unit.where)
+            return read_pruned(session, source.snapshot, prune_by=unit.where)
         schema = schema_text(source.schema)
         files = source.parquet_files(unit.where)
         if files:
@@ -150,7 +151,7 @@ class SparkRunner:
         frame = session.sql(text, args=plan.arguments or None)
         return frame if text == plan.sql else _named_as_planned(frame, plan)
 
-    def _promised(self, frame: DataFrame, plan: ViewPlan) -> DataFrame:
+    def _with_promised_types(self, frame: DataFrame, plan: ViewPlan) -> DataFrame:
         types = promised_types(plan.header.contract, _arrow_schema(frame))
         if not types:
             return frame
@@ -159,11 +160,11 @@ class SparkRunner:
         )
 
     def _keep(self, name: str, frame: DataFrame) -> DataFrame:
-        kept = frame.cache()
-        kept.createOrReplaceGlobalTempView(self._global_name(name))
+        cached = frame.cache()
+        cached.createOrReplaceGlobalTempView(self._global_name(name))
         with self._lock:
-            self._kept[name] = kept
-        return kept
+            self._cached_frames[name] = cached
+        return cached
 
     def _global_name(self, view: str) -> str:
         return f"headrace_{self._context.run.replace('-', '_')}_{view}"
@@ -175,7 +176,7 @@ def _named_as_planned(frame: DataFrame, plan: ViewPlan) -> DataFrame:
     if planned is None or len(planned) != len(frame.columns):
         return frame
     pairs = zip(frame.columns, planned.names, strict=True)
-    return frame.toDF(*(name if "(" in given else given for given, name in pairs))
+    return frame.toDF(*(name if "(" in column else column for column, name in pairs))
 
 
 def _arrow_schema(frame: DataFrame) -> pa.Schema:

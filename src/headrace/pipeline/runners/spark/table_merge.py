@@ -1,4 +1,4 @@
-"""Merges by key on Spark: rows with a known key are replaced, others are added.
+"""Merges by key on Spark: a row replaces the row with the same key, or is added.
 
 Spark finds the files of the table that contain a key of a new row, and rewrites their other rows
 next to the new ones; one commit adds the new files and removes the old ones. The driver handles
@@ -20,7 +20,7 @@ from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.runners.spark.folder import read_folder, write_folder
 from headrace.spark.column import quoted
 from headrace.spark.file_system import remote_address, spark_address
-from headrace.spark.native import read_kept
+from headrace.spark.native import read_pruned
 from headrace.table import Snapshot
 
 _FILE = "__headrace_file"
@@ -57,13 +57,13 @@ def _check_keys(rows: DataFrame, write: OutputWrite) -> dict[str, tuple[Any, Any
     """
     view, keys = write.note.view, write.header.keys
     columns = [F.col(quoted(key)) for key in keys]
-    nulls = rows.where(_any_null(keys)).select(*columns).limit(1).collect()
-    if nulls:
-        raise wrong_key(view, keys, tuple(nulls[0]), NO_KEY)
-    counted = rows.groupBy(*columns).agg(F.count(F.lit(1)).alias(_COUNT))
-    twice = counted.where(F.col(_COUNT) > 1).select(*columns).limit(1).collect()
-    if twice:
-        raise wrong_key(view, keys, tuple(twice[0]), SAME_KEY)
+    null_keys = rows.where(_any_null(keys)).select(*columns).limit(1).collect()
+    if null_keys:
+        raise wrong_key(view, keys, tuple(null_keys[0]), NO_KEY)
+    key_counts = rows.groupBy(*columns).agg(F.count(F.lit(1)).alias(_COUNT))
+    repeated_keys = key_counts.where(F.col(_COUNT) > 1).select(*columns).limit(1).collect()
+    if repeated_keys:
+        raise wrong_key(view, keys, tuple(repeated_keys[0]), SAME_KEY)
     rows_of_bounds = rows.agg(
         *(bound(column) for column in columns for bound in (F.min, F.max))
     ).collect()
@@ -83,16 +83,16 @@ def _rewrite(
     bounds: Mapping[str, tuple[Any, Any]],
 ) -> Replacement:
     """Write the surviving rows of files that contain replaced ones."""
-    kept_by = between(bounds)
-    target = read_kept(session, snapshot, kept_by=None if kept_by is None else str(kept_by))
+    key_range = between(bounds)
+    target = read_pruned(session, snapshot, prune_by=None if key_range is None else str(key_range))
     target = target.select("*", F.col("_metadata.file_path").alias(_FILE))
     keys = list(write.header.keys)
     new_keys = rows.select(*map(quoted, keys))
-    hit = target.join(new_keys, keys, "left_semi").select(_FILE).distinct().collect()
-    if not hit:
+    file_rows = target.join(new_keys, keys, "left_semi").select(_FILE).distinct().collect()
+    if not file_rows:
         return Replacement(files=write.files())
-    named = session.createDataFrame(hit, f"{_FILE} STRING")
-    survivors = target.join(F.broadcast(named), _FILE, "left_semi").join(
+    files_hit = session.createDataFrame(file_rows, f"{_FILE} STRING")
+    survivors = target.join(F.broadcast(files_hit), _FILE, "left_semi").join(
         new_keys, keys, "left_anti"
     )
     folder = f"{write.staging.name}/survivors-{snapshot.version}"
@@ -102,8 +102,10 @@ def _rewrite(
         partition_by=write.header.partition_by,
     )
     address = remote_address(write.table.uri, write.table.options)
-    read = {unquote(row[0] if address else urlsplit(row[0]).path) for row in hit}
+    paths_hit = {unquote(row[0] if address else urlsplit(row[0]).path) for row in file_rows}
     live = snapshot.scan()
-    replaced = frozenset(file.path for file in live if spark_address(file.uri, address) in read)
-    assert len(replaced) == len(read), "a file that Spark has read is not one of the table"
+    replaced = frozenset(
+        file.path for file in live if spark_address(file.uri, address) in paths_hit
+    )
+    assert len(replaced) == len(paths_hit), "a file that Spark has read is not one of the table"
     return Replacement(files=[*write.files(), *write.files(folder)], replaced=replaced)

@@ -1,4 +1,4 @@
-"""Creates the sessions that views run in: fixed settings, and those of the given session."""
+"""Creates the sessions that views run in: fixed settings, and those of the caller's session."""
 
 from collections.abc import Iterator, Mapping
 
@@ -17,7 +17,7 @@ PINNED = {
     "spark.sql.ui.explainMode": "extended",
 }
 """The settings that are the same in every run."""
-_OF_THE_PROJECT = frozenset({"spark.sql.session.timeZone", "spark.sql.ansi.enabled"})
+_PROJECT_SETTINGS = frozenset({"spark.sql.session.timeZone", "spark.sql.ansi.enabled"})
 
 
 def view_session(base: SparkSession, profile: Profile, settings: Settings) -> SparkSession:
@@ -39,7 +39,7 @@ def view_session(base: SparkSession, profile: Profile, settings: Settings) -> Sp
 def changed_settings(session: SparkSession | None) -> dict[str, str]:
     """Return the settings that a session was started with and that can change a result.
 
-    None stands for the running session. Views run in sessions next to it, which inherit the
+    None means the running session. Views run in sessions next to it, which inherit the
     settings it was started with, but none that were set later.
     """
     session = SparkSession.getActiveSession() if session is None else session
@@ -59,4 +59,4 @@ def unplanned_settings(session: SparkSession, plan: ViewPlan) -> Iterator[str]:
 
 def _changed(settings: Mapping[str, str]) -> dict[str, str]:
     changed = result_settings(settings)
-    return {n: v for n, v in changed.items() if n not in PINNED and n not in _OF_THE_PROJECT}
+    return {n: v for n, v in changed.items() if n not in PINNED and n not in _PROJECT_SETTINGS}
