@@ -81,7 +81,7 @@ def test_the_shim_drops_one_argument_and_keeps_all_others_as_they_are(
     no_java: Path, tmp_path: Path
 ) -> None:
     runtime = fake_java(tmp_path / "it's a runtime", 'printf "%s\\n" "$@"')
-    home = java._shimmed(runtime)
+    home = java._java_home_with_shim(runtime)
     arguments = ["-Da=b c", "--add-modules=jdk.incubator.vector", "", "*", "--add-modules=x"]
     out = subprocess.run(
         [home / "bin" / "java", *arguments], check=False, capture_output=True, text=True

@@ -78,7 +78,7 @@ def test_a_table_and_a_snapshot_can_be_read_as_well_as_an_address(
     snapshot = table.snapshot()
     assert headrace.spark.read(spark, table).count() == 40
     assert headrace.spark.read(spark, snapshot).count() == 40
-    with pytest.raises(InvalidArgumentError, match="of a version already"):
+    with pytest.raises(InvalidArgumentError, match="has a version and options already"):
         headrace.spark.read(spark, snapshot, version=0)
 
 

@@ -74,9 +74,8 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
 
     def projection(self) -> list[Column]:
         """Return the table's columns as expressions over those that are read."""
-        logical = self._spark(self.logical)
-        pairs = zip(self.logical.fields, logical, strict=True)
-        return [self._column(field, shown).alias(field.name) for field, shown in pairs]
+        pairs = zip(self.logical.fields, self._spark(self.logical), strict=True)
+        return [self._column(field, logical).alias(field.name) for field, logical in pairs]
 
     def read_name(self, field: Field) -> str:
         """Return the name that a column or member is read with."""
@@ -86,12 +85,13 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         # applying a file's information about another column.
         return f"__headrace_field_{field.metadata.get(_COLUMN_ID, field.physical_name)}"
 
-    def _column(self, field: Field, shown: spark.StructField) -> Column:
+    def _column(self, field: Field, logical_field: spark.StructField) -> Column:
         if field.type == _VOID:
             return F.lit(None)
         column = F.col(quoted(self.read_name(field)))
-        [read] = self._spark(self._read_fields([field]))
-        return column if read.dataType == shown.dataType else column.cast(shown.dataType)
+        [read_field] = self._spark(self._read_fields([field]))
+        is_same_type = read_field.dataType == logical_field.dataType
+        return column if is_same_type else column.cast(logical_field.dataType)
 
     def _spark(self, schema: StructType) -> spark.StructType:
         return spark_schema(schema, table=self.table)
@@ -104,14 +104,16 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         metadata = {PARQUET_ID: field.metadata[_COLUMN_ID]} if by_id else {}
         return Field(self.read_name(field), self._read_type(field.type, field), metadata=metadata)
 
-    def _read_type(self, data_type: DataType, of: Field) -> DataType:
+    def _read_type(self, data_type: DataType, column: Field) -> DataType:
         match data_type:
-            case DecimalType(precision, scale) if _was_short(of):
+            case DecimalType(precision, scale) if _may_have_small_integers(column):
                 return DecimalType(max(precision, _INTEGER_DIGITS + scale), scale)
             case ArrayType(element, contains_null):
-                return ArrayType(self._read_type(element, of), contains_null)
+                return ArrayType(self._read_type(element, column), contains_null)
             case MapType(key, value, contains_null):
-                return MapType(self._read_type(key, of), self._read_type(value, of), contains_null)
+                return MapType(
+                    self._read_type(key, column), self._read_type(value, column), contains_null
+                )
             case StructType(fields):
                 return self._read_fields(fields)
             case _:
@@ -123,7 +125,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _was_short(field: Field) -> bool:
+def _may_have_small_integers(field: Field) -> bool:
     """Return whether old files may have small integers where the column is a decimal now.
 
     Spark reads these as decimals only if the decimal can hold any 4-byte integer.

@@ -1,9 +1,9 @@
 """Reads tables through Spark Connect: the server reads files by path and joins all other data.
 
-There is no JVM to reach, so Spark cannot be given a pinned file list. The kernel plans and prunes;
-the server gets the paths; partition values and deleted rows are small tables that are joined by
-path and row. This is slower than the native scan, and files are pruned only by the condition of
-`read`, not by filters that are added later.
+The client has no access to a JVM, so it cannot pass a pinned file list to Spark. The kernel plans
+and prunes; the server gets the paths; partition values and deleted rows are small tables that are
+joined by path and row. This is slower than the native scan, and files are pruned only by the
+condition of `read`, not by filters that are added later.
 
 A path has several spellings, and a join on the wrong one would match nothing. So no row is ever
 dropped for lack of a match: an unknown path raises an error inside the query.
@@ -59,18 +59,18 @@ def read_by_path(spark: SparkSession, snapshot: Snapshot, *, where: str | None) 
     """
     columns = ScanColumns.of(snapshot)
     if columns.match_by is MatchBy.ID and spark.conf.get(_BY_FIELD_ID, "false") != "true":
-        reason = f"the table finds columns by id, for which the session needs {_BY_FIELD_ID}=true"
+        reason = f"the table matches columns by id: set {_BY_FIELD_ID}=true in the session"
         raise SessionError(reason=reason)
     scan = snapshot.scan(where=_kernel_condition(spark, snapshot, where))
     batches = list(scan.batches(columns=FILE_COLUMNS))
     files = pa.Table.from_batches(batches, scan.arrow_schema(columns=FILE_COLUMNS))
     files = files.append_column(_FILE, pa.array(range(files.num_rows), pa.int64()))
     has_vector = files["dv_id"].is_valid()
-    plain = _Files(spark, snapshot, columns, files.filter(pc.invert(has_vector))).rows()
+    rows = _Files(spark, snapshot, columns, files.filter(pc.invert(has_vector))).rows()
     if pc.any(has_vector, min_count=0).as_py():
-        partly = _Files(spark, snapshot, columns, files.filter(has_vector))
-        plain = plain.unionAll(partly.rows_not_deleted())
-    return plain if where is None else plain.where(where)
+        with_vectors = _Files(spark, snapshot, columns, files.filter(has_vector))
+        rows = rows.unionAll(with_vectors.rows_not_deleted())
+    return rows if where is None else rows.where(where)
 
 
 def _kernel_condition(spark: SparkSession, snapshot: Snapshot, where: str | None) -> str | None:
@@ -123,13 +123,15 @@ class _Files:
     def _joined(self) -> DataFrame:
         """Return the stored rows, with partition values and the number of the file."""
         path = F.col("_metadata.file_path")
-        known = F.broadcast(self._spark.createDataFrame(self._known()))
-        joined = self._scanned().join(known, path == F.col(_PATH), "left")
-        unknown = F.raise_error(F.concat(F.lit("headrace: no file of the pin has the path "), path))
+        file_table = F.broadcast(self._spark.createDataFrame(self._file_table()))
+        joined = self._scanned().join(file_table, path == F.col(_PATH), "left")
+        unknown_path = F.raise_error(
+            F.concat(F.lit("headrace: no file of the pin has the path "), path)
+        )
         names = [_FILE, *self._columns.partition_schema().names]
         return joined.withColumns(
             {
-                name: F.when(F.col(_PATH).isNull(), unknown).otherwise(F.col(quoted(name)))
+                name: F.when(F.col(_PATH).isNull(), unknown_path).otherwise(F.col(quoted(name)))
                 for name in names
             }
         )
@@ -140,10 +142,10 @@ class _Files:
         self._check_not_empty(paths)
         reader = self._spark.read.schema(self._columns.data_schema()).options(**READ_OPTIONS)
         rows = reader.options(recursiveFileLookup="true").parquet(*map(_literal, paths))
-        seen = len(set(rows.inputFiles()))
-        if seen != len(paths):
+        files_seen = len(set(rows.inputFiles()))
+        if files_seen != len(paths):
             table = self._snapshot.table.uri
-            raise FilesNotSeenError(table=table, expected=len(paths), seen=seen)
+            raise FilesNotSeenError(table=table, expected=len(paths), seen=files_seen)
         return rows
 
     def _check_not_empty(self, paths: list[str]) -> None:
@@ -156,7 +158,7 @@ class _Files:
                 if not store.head(path).size_bytes:
                     raise CorruptDataFileError(path=path, reason="it is empty")
 
-    def _known(self) -> pa.Table:
+    def _file_table(self) -> pa.Table:
         """Return number and partition values of each file, by both spellings of its path."""
         partitions = self._columns.partition_schema().names
         values = self._files["typed_partition_values"].combine_chunks()

@@ -52,8 +52,8 @@ def group_files(files: pa.Table, *, partition_bytes: int) -> list[FileGroup]:
         return []
     weights = files.column("size_bytes").to_numpy() + _OPENING_BYTES
     before = np.cumsum(weights) - weights
-    number = before // max(partition_bytes, _OPENING_BYTES)
-    starts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), files.num_rows]
+    group_number = before // max(partition_bytes, _OPENING_BYTES)
+    starts = [0, *(np.flatnonzero(np.diff(group_number)) + 1).tolist(), files.num_rows]
     return [
         FileGroup(files.slice(start, end - start).combine_chunks())
         for start, end in pairwise(starts)
@@ -73,14 +73,15 @@ class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
     def read(self, group: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a group's files, in the columns that Spark expects."""
         if not isinstance(group, FileGroup):
-            return  # Spark's own partition, if there is no group at all
+            return  # Spark passes a partition of its own if there are no groups
         expected = to_arrow_schema(self.schema, timezone="UTC")
         request = self.request
         if self.late_condition is not None:
             request = msgspec.structs.replace(request, predicate=self.late_condition.in_task())
         for files in group.files():
-            feed = COMMIT_VERSION.name in files.schema.names
-            for batch in self._changes(files, request) if feed else self._rows(files, request):
+            has_changes = COMMIT_VERSION.name in files.schema.names
+            batches = self._changes(files, request) if has_changes else self._rows(files, request)
+            for batch in batches:
                 yield batch.cast(expected)
 
     def _rows(self, files: pa.RecordBatch, request: RowRequest) -> Iterator[pa.RecordBatch]:

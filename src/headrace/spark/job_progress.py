@@ -65,7 +65,7 @@ def _watch(context: SparkContext, tag: str, bar: ProgressBar, finished: threadin
         try:
             jobs = context._jsc.sc().statusTracker().getJobIdsForTag(tag)  # noqa: SLF001
             running = [stage for job in jobs for stage in _stages(context, job, settled)]
-        except Exception:  # noqa: BLE001  (the session was stopped: the user will hear of it)
+        except Exception:  # noqa: BLE001  (the session was stopped; the user's call reports it)
             return
         _show(bar, running)
 
@@ -80,7 +80,7 @@ def _stages(context: SparkContext, job: int, settled: dict[int, list[_Stage]]) -
     stages = [(s.numCompletedTasks, s.numTasks, s.numActiveTasks) for s in infos if s is not None]
     if info is not None and info.status != "RUNNING":
         # Stages that turned out not to be needed have tasks that never ran.
-        settled[job] = [(done, done, 0) for done, _, _ in stages]
+        settled[job] = [(completed, completed, 0) for completed, _, _ in stages]
     return stages
 
 

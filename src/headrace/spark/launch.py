@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from headrace.spark.java import find_java_home
 
-IN_THIS_MACHINE = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+LOCAL_ENVIRONMENT = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 """The environment of a local Spark: the same Python for workers, and no open port."""
 
 _LAUNCHING = threading.Lock()
@@ -33,7 +33,7 @@ def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -
         quiet = {
             "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}"
         }
-        with _environment(environment, instead=java), warnings.catch_warnings():
+        with _environment(environment, overrides=java), warnings.catch_warnings():
             # A server in this process gets the settings at its start, and then once more.
             warnings.filterwarnings("ignore", "Failed to set spark.", UserWarning)
             return _session({**quiet, **settings})
@@ -52,16 +52,16 @@ def _session(settings: Mapping[str, str]) -> SparkSession:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str], *, instead: Mapping[str, str]) -> Iterator[None]:
+def _environment(variables: Mapping[str, str], *, overrides: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables temporarily: defaults, and overrides."""
     added = {name: value for name, value in variables.items() if not os.environ.get(name)}
-    added |= instead
-    before = {name: os.environ.get(name) for name in added}
+    added |= overrides
+    previous = {name: os.environ.get(name) for name in added}
     os.environ.update(added)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

@@ -23,7 +23,7 @@ from headrace.metrics.reporter import Reporter, log_event
 from headrace.scan.argument import address
 from headrace.scan.arrow_files import add_fields, arrow_files
 from headrace.scan.live_file import FileContext
-from headrace.spark.given import open_given
+from headrace.spark.table_argument import resolve_table
 from headrace.table import Table
 
 
@@ -88,18 +88,18 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
     Raises:
         InvalidArgumentError: the table has a custom executor, which workers cannot run.
     """
-    opened = open_given(table, storage_options)
+    opened = resolve_table(table, storage_options)
     deferring = DeferringExecutor(_embedded(opened), task_bytes=task_bytes)
     pinned = Table(opened.uri, store=opened.store, executor=deferring, reporter=opened.reporter)
     scan = pinned.snapshot(version=version, as_of=as_of).scan(where=where)
     schema = scan.arrow_schema(columns=columns)
     projection = None if columns is None else add_fields(schema.names)
     with scan.run(projection=projection) as run:
-        given = [arrow_files(batch, scan.context, columns) for batch in run]
+        batches = [arrow_files(batch, scan.context, columns) for batch in run]
     spark_schema = from_arrow_schema(schema)
     frames = []
-    if given:
-        frames.append(spark.createDataFrame(pa.Table.from_batches(given), spark_schema))
+    if batches:
+        frames.append(spark.createDataFrame(pa.Table.from_batches(batches), spark_schema))
     for work, tasks in deferring.deferred:
         list_files = ListFilesOfTasks(ship(spark, work), tasks, scan.context, columns)
         numbers = spark.range(0, len(tasks), 1, len(tasks))

@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
-_OF_A_WORKER = ("PYTHON_WORKER_FACTORY_", "PYTHON_UNIX_DOMAIN_")
+_WORKER_VARIABLES = ("PYTHON_WORKER_FACTORY_", "PYTHON_UNIX_DOMAIN_")
 """Prefixes of variables that Spark sets only in its Python processes."""
 
 
@@ -24,30 +24,30 @@ def message_first(method: Callable[P, R]) -> Callable[P, R]:
     """Show the errors of a method that Spark calls as messages."""
 
     @functools.wraps(method)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
         except HeadraceError:
             _hide_traceback()
             raise
 
-    return called
+    return wrapper
 
 
 def messages_first(method: Callable[P, Iterator[Any]]) -> Callable[P, Iterator[Any]]:
     """Show the errors of a generator method that Spark calls as messages."""
 
     @functools.wraps(method)
-    def called(*args: P.args, **kwargs: P.kwargs) -> Iterator[Any]:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Iterator[Any]:
         try:
             yield from method(*args, **kwargs)
         except HeadraceError:
             _hide_traceback()
             raise
 
-    return called
+    return wrapper
 
 
 def _hide_traceback() -> None:
-    if any(name.startswith(_OF_A_WORKER) for name in os.environ):
+    if any(name.startswith(_WORKER_VARIABLES) for name in os.environ):
         os.environ[_HIDE_TRACEBACK] = "1"

@@ -79,13 +79,13 @@ def write_files(scan: Scan, path: Path, *, address: Address | None = None) -> Pi
     tally = _Tally(schema)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _stream(schema)) as writer:
         for batch in scan.batches(columns=FILE_COLUMNS):
-            own = [
+            file_columns = [
                 spark_addresses(batch["uri"], address),
                 batch["size_bytes"],
                 batch["modified_ms"],
             ]
             partitions = batch["typed_partition_values"].flatten()
-            columns = [*own, batch["dv_id"].is_valid(), *partitions]
+            columns = [*file_columns, batch["dv_id"].is_valid(), *partitions]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_stream(schema)))
             tally.count(batch)
     return tally.pinned(scan)
@@ -93,17 +93,17 @@ def write_files(scan: Scan, path: Path, *, address: Address | None = None) -> Pi
 
 def _stream(schema: pa.Schema) -> pa.Schema:
     """Return the columns of the stream, which are identified by position."""
-    own = [
+    file_columns = [
         ("uri", pa.string()),
         ("size_bytes", pa.int64()),
         ("modified_ms", pa.int64()),
         ("has_vector", pa.bool_()),
     ]
-    return pa.schema([*own, *schema.field("typed_partition_values").type])
+    return pa.schema([*file_columns, *schema.field("typed_partition_values").type])
 
 
 class _Tally:
-    """Accumulates the facts about all files while they are written."""
+    """Accumulates the counts, keys and vectors of a pin while its files are written."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._keys = [pa.array([], pa.large_string())]
@@ -139,10 +139,10 @@ class _Tally:
 
 def _digest(keys: list[pa.Array]) -> str:
     hashed = hashlib.sha256()
-    every = pa.chunked_array(keys)
-    order = pc.sort_indices(every)
+    all_keys = pa.chunked_array(keys)
+    order = pc.sort_indices(all_keys)
     for start in range(0, len(order), _DIGESTED_AT_A_TIME):
-        lines = every.take(order.slice(start, _DIGESTED_AT_A_TIME))
+        lines = all_keys.take(order.slice(start, _DIGESTED_AT_A_TIME))
         for chunk in lines.chunks:
             hashed.update(text_of(chunk))
     return hashed.hexdigest()

@@ -1,4 +1,8 @@
-"""A table pinned at one version, shared by the processes of a data source."""
+"""A table pinned at one version, for all processes of a data source.
+
+The options of a read enter; a small value leaves that planning and workers share, so that all of
+them read the same version.
+"""
 
 import msgspec
 from pyspark.sql.types import StructType

@@ -58,8 +58,8 @@ def _predicate(node: Any, columns: ScanColumns) -> Predicate:
             return StartsWith(_column(path, columns), prefix)
         case [operator, path, value]:
             return Compare(_column(path, columns), CompareOp(operator), Literal(_value(*value)))
-        case other:
-            raise ValueError(f"{other!r} is no predicate")
+        case _:
+            raise ValueError(f"{node!r} is not a predicate")
 
 
 def _column(path: Sequence[str], columns: ScanColumns) -> Column:
@@ -68,7 +68,7 @@ def _column(path: Sequence[str], columns: ScanColumns) -> Column:
     level: DataType = columns.logical
     for name in path:
         if not isinstance(level, StructType):
-            raise ValueError(f"{path!r} is no column")  # noqa: TRY004  (a value, not a type)
+            raise ValueError(f"{path!r} is not a column")  # noqa: TRY004  (a value, not a type)
         field = {columns.read_name(field): field for field in level.fields}[name]
         names.append(field.name)
         level = field.type
@@ -95,5 +95,5 @@ def _value(kind: str, text: str) -> Value:
             return _EPOCH + timedelta(microseconds=int(text))
         case "timestamp_ntz":
             return _EPOCH.replace(tzinfo=None) + timedelta(microseconds=int(text))
-        case other:
-            raise ValueError(f"{other!r} is no kind of value")
+        case _:
+            raise ValueError(f"{kind!r} is not a kind of value")

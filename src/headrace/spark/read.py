@@ -12,13 +12,13 @@ from headrace.errors import InvalidArgumentError
 from headrace.rows.request import choose_columns
 from headrace.spark.column import quoted
 from headrace.spark.connect import read_by_path
-from headrace.spark.given import open_given
 from headrace.spark.native import read_native
 from headrace.spark.session import attach
+from headrace.spark.table_argument import resolve_table
 from headrace.table import Snapshot, Table
 
 
-def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
+def read(  # noqa: PLR0913  (the table, the version, and the rows and columns)
     spark: SparkSession,
     table: str | PathLike[str] | Table | Snapshot,
     *,
@@ -50,8 +50,8 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
     """
     snapshot = _snapshot(table, storage_options, version=version, as_of=as_of)
     chosen = choose_columns(snapshot.logical_schema, columns)
-    way = read_by_path if is_connect(attach(spark)) else read_native
-    rows = way(spark, snapshot, where=where)
+    read_rows = read_by_path if is_connect(attach(spark)) else read_native
+    rows = read_rows(spark, snapshot, where=where)
     return rows if columns is None else rows.select([quoted(name) for name in chosen.names])
 
 
@@ -64,7 +64,7 @@ def _snapshot(
 ) -> Snapshot:
     if isinstance(table, Snapshot):
         if version is not None or as_of is not None or storage_options is not None:
-            reason = "the snapshot is of a version already"
+            reason = "a Snapshot has a version and options already: pass its Table instead"
             raise InvalidArgumentError(argument="version", reason=reason)
         return table
-    return open_given(table, storage_options).snapshot(version=version, as_of=as_of)
+    return resolve_table(table, storage_options).snapshot(version=version, as_of=as_of)

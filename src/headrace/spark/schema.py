@@ -47,7 +47,7 @@ def spark_schema(schema: StructType, *, table: str) -> spark.StructType:
     try:
         return _struct(schema)
     except KeyError as error:
-        reason = f"the type {error.args[0]} has no form in Spark"
+        reason = f"the type {error.args[0]} has no equivalent in Spark"
         raise InvalidTableError(table=table, reason=reason) from error
 
 

@@ -15,26 +15,26 @@ from pyspark.sql import SparkSession
 
 from headrace.engines.spark.session import is_connect
 from headrace.errors import InvalidArgumentError, SessionError
-from headrace.spark.launch import IN_THIS_MACHINE, connect_client, launch_driver
+from headrace.spark.launch import LOCAL_ENVIRONMENT, connect_client, launch_driver
 
 _OLDEST = (4, 0)
 _LOCAL = re.compile(r"local(\[.*\])?")
 
-_OF_A_SESSION = {
+_SESSION_DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-_OF_A_DRIVER = {
-    **_OF_A_SESSION,
+_DRIVER_DEFAULTS = {
+    **_SESSION_DEFAULTS,
     "spark.ui.showConsoleProgress": "false",  # it would overwrite Headrace's progress bar
 }
-_OF_A_DRIVER_ALONE = {
-    **_OF_A_DRIVER,
+_LOCAL_DRIVER_DEFAULTS = {
+    **_DRIVER_DEFAULTS,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
-_requested: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
+_requested_settings: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
 """The settings that sessions were created with; a server does not report its own address."""
 
 
@@ -50,22 +50,22 @@ def local(*, cores: int | None = None, memory: str | None = None, **settings: An
         JavaNotFoundError: there is no Java, and none was installed with Headrace.
         SessionError: a session with other settings is already running.
     """
-    requested = _checked(settings)
+    requested = _spark_settings(settings)
     if cores is not None:
         requested["spark.master"] = f"local[{cores}]"
     if memory is not None:
         requested["spark.driver.memory"] = memory
-    running = _running()
+    running = _running_session()
     if running is not None:
         return _check_running(running, requested)
     tasks = cores or os.cpu_count() or 1
     defaults = {
-        **_OF_A_DRIVER_ALONE,
+        **_LOCAL_DRIVER_DEFAULTS,
         "spark.driver.memory": f"{_heap_megabytes()}m",
         "spark.master": "local[*]",
         "spark.sql.shuffle.partitions": str(max(8, 2 * tasks)),
     }
-    return _remembered(launch_driver(defaults | requested, IN_THIS_MACHINE), requested)
+    return _remember_settings(launch_driver(defaults | requested, LOCAL_ENVIRONMENT), requested)
 
 
 def open_session(
@@ -86,22 +86,24 @@ def open_session(
     master = settings.pop("spark.master", None) if master is None else master
     remote = settings.pop("spark.remote", None) if remote is None else remote
     if master is not None and remote is not None:
-        raise InvalidArgumentError(argument="remote", reason="give it or master, not both")
+        raise InvalidArgumentError(
+            argument="remote", reason="set either remote or master, not both"
+        )
     if remote is None and (master is None or _LOCAL.fullmatch(master)):
-        named = {} if master is None else {"spark.master": master}
-        return local(**settings | named)
-    requested = _checked(settings)
+        named_master = {} if master is None else {"spark.master": master}
+        return local(**settings | named_master)
+    requested = _spark_settings(settings)
     requested |= {"spark.master": master} if master is not None else {"spark.remote": str(remote)}
-    running = _running()
+    running = _running_session()
     if running is not None:
         return _check_running(running, requested)
     if remote is None:
-        session = launch_driver(_OF_A_DRIVER | requested, {})
+        session = launch_driver(_DRIVER_DEFAULTS | requested, {})
     elif remote.startswith("sc:"):
-        session = connect_client(_OF_A_SESSION | requested)
+        session = connect_client(_SESSION_DEFAULTS | requested)
     else:
-        session = launch_driver(_OF_A_DRIVER_ALONE | requested, IN_THIS_MACHINE)
-    return _remembered(session, requested)
+        session = launch_driver(_LOCAL_DRIVER_DEFAULTS | requested, LOCAL_ENVIRONMENT)
+    return _remember_settings(session, requested)
 
 
 def attach(session: SparkSession) -> SparkSession:
@@ -116,7 +118,8 @@ def attach(session: SparkSession) -> SparkSession:
     numbers = version.split(".")[:2]
     if tuple(map(int, numbers)) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
-        raise SessionError(reason=f"the session runs Spark {version}; {oldest} is the oldest known")
+        reason = f"the session runs Spark {version}; Headrace needs {oldest} or later"
+        raise SessionError(reason=reason)
     return session
 
 
@@ -126,10 +129,10 @@ def _is_stopped(session: SparkSession) -> bool:
     return session.sparkContext._jsc is None  # noqa: SLF001  (PySpark has no other sign of it)
 
 
-def _checked(settings: Mapping[str, Any]) -> dict[str, str]:
+def _spark_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     for name in settings:
         if not name.startswith("spark."):
-            reason = f"it is no setting of Spark, whose names begin with 'spark.', not {name!r}"
+            reason = "it is not a Spark setting: their names start with 'spark.'"
             raise InvalidArgumentError(argument=name, reason=reason)
     return {name: _text(value) for name, value in settings.items()}
 
@@ -138,25 +141,29 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _running() -> SparkSession | None:
+def _running_session() -> SparkSession | None:
     try:
         return SparkSession.active()
     except PySparkException:  # there is none
         return None
 
 
-def _remembered(session: SparkSession, requested: Mapping[str, str]) -> SparkSession:
-    _requested[session] = requested
+def _remember_settings(session: SparkSession, requested: Mapping[str, str]) -> SparkSession:
+    _requested_settings[session] = requested
     return attach(session)
 
 
 def _check_running(running: SparkSession, requested: Mapping[str, str]) -> SparkSession:
     """Return the running session if it has the requested settings; most cannot change now."""
-    asked = _requested.get(running, {})
-    has = {name: asked.get(name) or running.conf.get(name, None) for name in requested}
-    other = [f"{name}={has[name]}" for name, value in requested.items() if has[name] != value]
-    if other:
-        raise SessionError(reason=f"a session is running with {', '.join(other)}")
+    creation_settings = _requested_settings.get(running, {})
+    actual = {
+        name: creation_settings.get(name) or running.conf.get(name, None) for name in requested
+    }
+    different = [
+        f"{name}={actual[name]}" for name, value in requested.items() if actual[name] != value
+    ]
+    if different:
+        raise SessionError(reason=f"a session is running with {', '.join(different)}")
     return attach(running)
 
 

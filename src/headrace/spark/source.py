@@ -65,7 +65,7 @@ class HeadraceSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the pinned version, or of the changes up to it."""
         reader = ChangeReader if self._options.read_change_feed else SnapshotReader
-        return reader(self._checked(schema), self._options)
+        return reader(self._pinned_with_schema(schema), self._options)
 
     @message_first
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
@@ -77,19 +77,19 @@ class HeadraceSource(DataSource):
         """Return a reader of the rows that are added from a version on."""
         for name, value in (("version", self._options.version), ("asOf", self._options.as_of)):
             if value is not None:
-                reason = "a stream follows the table; say startingVersion or startingTimestamp"
+                reason = "a stream follows the table: set startingVersion or startingTimestamp"
                 raise InvalidArgumentError(argument=name, reason=reason)
-        return TableStream(self._checked(schema), self._options)
+        return TableStream(self._pinned_with_schema(schema), self._options)
 
     def _pinned(self) -> PinnedTable:
         if self._pin is None:
             self._pin = pin_table(self._options)
         return self._pin
 
-    def _checked(self, schema: StructType) -> PinnedTable:
+    def _pinned_with_schema(self, schema: StructType) -> PinnedTable:
         pinned = self._pinned()
         if pinned.schema != schema:
-            reason = f"it must be that of the table, {pinned.schema.simpleString()}: leave it out"
+            reason = f"it must be that of the table, {pinned.schema.simpleString()}: omit it"
             raise InvalidArgumentError(argument="schema", reason=reason)
         return pinned
 
@@ -126,7 +126,7 @@ class ChangeReader(SnapshotReader):
         plan = StreamPlan(self._pinned, self._options)
         start, end = plan.first_offset(self._pinned.version), self._end()
         if start.part is Part.SNAPSHOT:
-            reason = "a change feed starts somewhere: say it, or startingTimestamp"
+            reason = "a change feed needs a start: set it, or startingTimestamp"
             raise InvalidArgumentError(argument="startingVersion", reason=reason)
         if not start.version < end.version <= self._pinned.version + 1:
             reason = f"it must be from {start.version} to {self._pinned.version}"

@@ -75,13 +75,13 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
     stream: StreamOptions = StreamOptions()
 
 
-def parse_options(given: Mapping[str, str]) -> SourceOptions:
+def parse_options(texts: Mapping[str, str]) -> SourceOptions:
     """Parse the options.
 
     Raises:
         InvalidArgumentError: an option is unknown or missing, or its value is invalid.
     """
-    options = _Given(given)
+    options = _OptionReader(texts)
     parsed = SourceOptions(
         path=options.required("path"),
         version=options.number("version"),
@@ -97,55 +97,55 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
             starting_version=options.version_or_latest("startingVersion"),
             starting_timestamp=options.moment("startingTimestamp"),
             limits=Limits(
-                files=options.number("maxFilesPerTrigger", least=1) or FILES_PER_TRIGGER,
+                files=options.number("maxFilesPerTrigger", minimum=1) or FILES_PER_TRIGGER,
                 size_bytes=options.size("maxBytesPerTrigger"),
-                versions=options.number("maxVersionsPerTrigger", least=1),
+                versions=options.number("maxVersionsPerTrigger", minimum=1),
             ),
             tolerance=options.tolerance(),
         ),
     )
-    options.refuse_the_rest()
+    options.refuse_unread()
     if parsed.version is not None and parsed.as_of is not None:
-        raise InvalidArgumentError(argument="asOf", reason="give it or version, not both")
+        raise InvalidArgumentError(argument="asOf", reason="set either asOf or version, not both")
     stream = parsed.stream
     if stream.starting_version is not None and stream.starting_timestamp is not None:
-        reason = "give it or startingVersion, not both"
+        reason = "set either startingTimestamp or startingVersion, not both"
         raise InvalidArgumentError(argument="startingTimestamp", reason=reason)
     return parsed
 
 
-class _Given:
-    """The options as text, with names in any case; each is consumed once."""
+class _OptionReader:
+    """Reads options from text, with names in any case, and remembers which are unread."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._left: dict[str, str] = {}
-        self._known: list[str] = []
-        for name, text in given.items():
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._unread: dict[str, str] = {}
+        self._names: list[str] = []
+        for name, text in texts.items():
             folded = name.lower()
-            self._left[_ALIASES.get(folded, folded)] = text
+            self._unread[_ALIASES.get(folded, folded)] = text
 
     def text(self, name: str) -> str | None:
-        self._known.append(name)
-        return self._left.pop(name.lower(), None)
+        self._names.append(name)
+        return self._unread.pop(name.lower(), None)
 
     def required(self, name: str) -> str:
         text = self.text(name)
         if not text:
-            reason = "it is missing: name the folder that holds _delta_log"
+            reason = "it is missing: set the folder that contains _delta_log"
             raise InvalidArgumentError(argument=name, reason=reason)
         return text
 
-    def number(self, name: str, *, least: int = 0) -> int | None:
+    def number(self, name: str, *, minimum: int = 0) -> int | None:
         text = self.text(name)
         if text is None:
             return None
-        if not text.strip().isdecimal() or int(text) < least:
-            reason = f"it must be a whole number from {least} on, not {text!r}"
+        if not text.strip().isdecimal() or int(text) < minimum:
+            reason = f"it must be a whole number of at least {minimum}, not {text!r}"
             raise InvalidArgumentError(argument=name, reason=reason)
         return int(text)
 
     def version_or_latest(self, name: str) -> int | Literal["latest"] | None:
-        if self._left.get(name.lower(), "").strip().lower() == LATEST:
+        if self._unread.get(name.lower(), "").strip().lower() == LATEST:
             self.text(name)
             return LATEST
         return self.number(name)
@@ -188,11 +188,11 @@ class _Given:
         return chosen[-1] if chosen else Tolerance.REFUSE
 
     def below(self, prefix: str) -> dict[str, str]:
-        self._known.append(f"{prefix}…")
-        names = [name for name in self._left if name.startswith(prefix)]
-        return {name.removeprefix(prefix): self._left.pop(name) for name in names}
+        self._names.append(f"{prefix}…")
+        names = [name for name in self._unread if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self._unread.pop(name) for name in names}
 
-    def refuse_the_rest(self) -> None:
-        for name in self._left:
-            reason = f"there is no such option; there are {', '.join(self._known)}"
+    def refuse_unread(self) -> None:
+        for name in self._unread:
+            reason = f"there is no such option; there are {', '.join(self._names)}"
             raise InvalidArgumentError(argument=name, reason=reason)

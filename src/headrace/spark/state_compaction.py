@@ -24,12 +24,12 @@ def spread_on(spark: SparkSession) -> Spread:
         def rewrite(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    outcome = run_task(pickle.loads(packed[number]))  # noqa: S301  (our own)
+                    outcome = run_task(pickle.loads(packed[number]))  # noqa: S301  (pickled by Headrace)
                     columns = {"task": [number], "outcome": [pickle.dumps(outcome)]}
                     yield pa.RecordBatch.from_pydict(columns)
 
         frame = spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(rewrite, _SCHEMA)
         rows = sorted(frame.collect(), key=lambda row: int(row["task"]))
-        return [pickle.loads(row["outcome"]) for row in rows]  # noqa: S301  (our own)
+        return [pickle.loads(row["outcome"]) for row in rows]  # noqa: S301  (pickled by Headrace)
 
     return spread

@@ -59,8 +59,8 @@ def register_state_functions(spark: SparkSession) -> None:
         ("describe_state", DescribeStateFunction, PROPERTY_COLUMNS),
         ("describe_transaction_log", DescribeLogFunction, LOG_COLUMNS),
     ):
-        registered = udtf(function, returnType=_ddl(columns), useArrow=False)
-        spark.udtf.register(name, cast("UserDefinedTableFunction", registered))
+        table_function = udtf(function, returnType=_ddl(columns), useArrow=False)
+        spark.udtf.register(name, cast("UserDefinedTableFunction", table_function))
 
 
 class DescribeStateFunction:
@@ -103,20 +103,20 @@ def _configuration(spark: SparkSession) -> dict[str, str]:
 
 def _located(statement: Statement, spark: SparkSession) -> Statement:
     """Return the statement with catalog names replaced by the locations of their tables."""
-    changed = {
+    located_names = {
         field: TableName(text=_location(spark, name.text))
         for field in ("table", "location")
         if isinstance(name := getattr(statement, field, None), TableName) and not name.is_path
     }
-    if not changed:
+    if not located_names:
         return statement
     fields = {name: getattr(statement, name) for name in statement.__struct_fields__}
-    return type(statement)(**(fields | changed))
+    return type(statement)(**(fields | located_names))
 
 
 def _location(spark: SparkSession, name: str) -> str:
     for row in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect():
         if row[0] == _LOCATION and row[1]:
             return str(row[1])
-    reason = f"{name} has no location in the catalog; name the table's path in quotes"
+    reason = f"{name} has no location in the catalog: write the table's path in quotes"
     raise InvalidArgumentError(argument="table", reason=reason)

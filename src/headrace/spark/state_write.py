@@ -52,23 +52,24 @@ class IndexTablesWriter(DataSourceArrowWriter):
             UnwritableTableError: it is a Delta table.
         """
         if overwrite:
-            reason = "only append is supported; remove files by DROP PARTITIONS first"
+            reason = "only append is supported; to replace rows, run DROP PARTITIONS first"
             raise InvalidArgumentError(argument="mode", reason=reason)
-        given = {name.lower(): value for name, value in options.items()}
-        if not given.get("path"):
-            raise InvalidArgumentError(argument="path", reason="say where the table is")
-        self._path = given["path"]
+        folded_options = {name.lower(): value for name, value in options.items()}
+        if not folded_options.get("path"):
+            raise InvalidArgumentError(argument="path", reason="set the folder of the table")
+        self._path = folded_options["path"]
         self._storage = {
             name.removeprefix(_STORAGE): value
-            for name, value in given.items()
+            for name, value in folded_options.items()
             if name.startswith(_STORAGE)
         }
         self._settings = session_settings(
-            {name: value for name, value in given.items() if name.startswith(PREFIX.lower())}
+            {n: value for n, value in folded_options.items() if n.startswith(PREFIX.lower())}
         )
-        named = [name.strip() for name in given.get(_PARTITION_BY, "").split(",") if name.strip()]
+        names = folded_options.get(_PARTITION_BY, "").split(",")
+        partition_columns = [name.strip() for name in names if name.strip()]
         self._new_metadata: dict[str, Any] | None = None
-        self._columns = self._checked(schema, named)
+        self._partition_columns = self._check_table(schema, partition_columns)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
         """Write the rows of one task."""
@@ -100,10 +101,10 @@ class IndexTablesWriter(DataSourceArrowWriter):
             self._store().delete(paths)
 
     def _put(self, store: WritableStore, batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        for values, rows in partitions_of(pa.Table.from_batches(batches), self._columns):
+        for values, rows in partitions_of(pa.Table.from_batches(batches), self._partition_columns):
             folder = "".join(f"{_name(name)}={_name(value)}/" for name, value in values.items())
             path = f"{folder}part-{uuid4()}.parquet"
-            content = parquet_bytes(rows, without=self._columns)
+            content = parquet_bytes(rows, without=self._partition_columns)
             store.put(path, content, mode=PutMode.CREATE)
             yield {
                 "path": path,
@@ -113,21 +114,22 @@ class IndexTablesWriter(DataSourceArrowWriter):
                 "numRecords": rows.num_rows,
             }
 
-    def _checked(self, schema: StructType, named: list[str]) -> list[str]:
+    def _check_table(self, schema: StructType, partition_columns: list[str]) -> list[str]:
+        """Return the partition columns of the table; if there is none, prepare its metadata."""
         store = self._store()
         base = read_base(store, INDEXTABLES_HOME)
         if base.version == NO_VERSION:
             if next(iter(store.list(_DELTA_LOG)), None) is not None:
-                reason = "it is a Delta table; write it with a writer of Delta"
+                reason = "it is a Delta table: use a Delta writer"
                 raise UnwritableTableError(table=self._path, reason=reason)
-            unknown = set(named) - set(schema.names)
+            unknown = set(partition_columns) - set(schema.names)
             if unknown:
                 reason = f"there are no columns {', '.join(sorted(unknown))}"
                 raise InvalidArgumentError(argument="partitionColumns", reason=reason)
             self._new_metadata = new_metadata(
-                schema.json(), partition_columns=named, configuration={}
+                schema.json(), partition_columns=partition_columns, configuration={}
             )
-            return named
+            return partition_columns
         decoded = msgspec.json.decode(base.metadata or "{}")
         metadata = decoded.get("metaData") or decoded
         table = StructType.fromJson(msgspec.json.decode(metadata["schemaString"]))

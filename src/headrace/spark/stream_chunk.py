@@ -46,7 +46,8 @@ class ChunkReader:
         self._table = table
         self._pinned = pinned
         self._options = options
-        self._in_force: tuple[int, Metadata] | None = None
+        self._metadata_in_force: tuple[int, Metadata] | None = None
+        """The metadata before the commit of a version, and that version."""
 
     def chunks(self, start: Offset, last_version: int) -> Generator[Chunk, None, None]:
         """Yield the chunks from an offset on, lazily.
@@ -75,10 +76,10 @@ class ChunkReader:
         files = pa.Table.from_batches(scan.batches(columns=columns), schema=schema)
         files = files.sort_by([(name, "ascending") for name in _AGE]).select(FILE_COLUMNS)
         if self._options.read_change_feed:
-            time = snapshot.timestamp_ms or 0
-            files = inserted_files(files, version=start.version, timestamp_ms=time)
-        whole = Offset(table=start.table, version=start.version, part=Part.SNAPSHOT)
-        return Chunk(start=whole, files=files)
+            timestamp_ms = snapshot.timestamp_ms or 0
+            files = inserted_files(files, version=start.version, timestamp_ms=timestamp_ms)
+        snapshot_start = Offset(table=start.table, version=start.version, part=Part.SNAPSHOT)
+        return Chunk(start=snapshot_start, files=files)
 
     def _added(self, commit: Commit) -> pa.Table:
         adds = appended(commit, tolerance=self._options.stream.tolerance, table=self._table.uri)
@@ -104,11 +105,11 @@ class ChunkReader:
         """Return the metadata of a commit: its own, or that of the version before."""
         metadata = commit.metadata
         if metadata is None:
-            if self._in_force is None or self._in_force[0] != commit.version:
+            if self._metadata_in_force is None or self._metadata_in_force[0] != commit.version:
                 metadata = self._table.snapshot(version=commit.version).metadata
             else:
-                metadata = self._in_force[1]
-        self._in_force = (commit.version + 1, metadata)
+                metadata = self._metadata_in_force[1]
+        self._metadata_in_force = (commit.version + 1, metadata)
         return metadata
 
     def _check(self, commit: Commit) -> None:

@@ -47,24 +47,24 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the values that Spark stores as JSON and compares."""
-        written: dict[str, Any] = msgspec.to_builtins(self)
+        fields: dict[str, Any] = msgspec.to_builtins(self)
         if self.first is None:
-            del written["first"]
-        return written
+            del fields["first"]
+        return fields
 
 
-def parse_offset(written: dict[str, Any]) -> Offset:
+def parse_offset(stored: dict[str, Any]) -> Offset:
     """Parse an offset that Spark has stored.
 
     Raises:
         InvalidArgumentError: it is not an offset of this data source.
     """
     try:
-        offset = msgspec.convert(written, Offset)
+        offset = msgspec.convert(stored, Offset)
     except msgspec.ValidationError as error:
-        reason = f"{written!r} is no offset of this source ({error}): start with a new checkpoint"
+        reason = f"{stored!r} is not an offset of this source ({error}): use a new checkpoint"
         raise InvalidArgumentError(argument="checkpoint", reason=reason) from error
     if offset.format != _FORMAT:
-        reason = f"its offsets have format {offset.format}, and this version of Headrace knows "
+        reason = f"its offsets have format {offset.format}, and this version of Headrace reads "
         raise InvalidArgumentError(argument="checkpoint", reason=f"{reason}{_FORMAT}")
     return offset

@@ -45,7 +45,7 @@ class StreamPlan:
         self._table = pinned.table()
         self._reader = ChunkReader(self._table, pinned=pinned, options=options)
         self._newest: Snapshot | None = None
-        self._part_taken: Chunk | None = None
+        self._partial_chunk: Chunk | None = None
         self._planned: tuple[Offset, Offset, list[pa.Table]] | None = None
 
     def beginning(self) -> Offset:
@@ -99,21 +99,21 @@ class StreamPlan:
         self, start: Offset, *, limits: Limits, last_version: int
     ) -> tuple[Offset, list[pa.Table]]:
         """Return the files of a micro-batch, and where it ends."""
-        taken, end = _Taken(), start
+        size, end = _BatchSize(), start
         files: list[pa.Table] = []
         with closing(self._chunks(start, last_version)) as chunks:
             while (chunk := self._next(chunks, or_stop=end != start)) is not None:
                 first = start.index if chunk.is_of(start) else 0
-                room = taken.room(chunk.files, first, limits)
+                room = size.room(chunk.files, first, limits)
                 files.append(chunk.files.slice(first, room))
-                taken.take(files[-1])
+                size.take(files[-1])
                 if first + room < chunk.files.num_rows:
                     end = replace(chunk.start, index=first + room)
-                    self._part_taken = chunk
+                    self._partial_chunk = chunk
                     break
-                end, self._part_taken = chunk.start.after(), None
-                taken.versions += chunk.start.part is Part.COMMITS
-                if taken.reaches(limits):
+                end, self._partial_chunk = chunk.start.after(), None
+                size.versions += chunk.start.part is Part.COMMITS
+                if size.reaches(limits):
                     break
         return end, files
 
@@ -122,8 +122,8 @@ class StreamPlan:
 
         Raises:
             TableReplacedError: the offsets belong to another table.
-            InvalidArgumentError: the first offset is the beginning, and the last does not say where
-                that was.
+            InvalidArgumentError: the first offset is the beginning, and the last does not say which
+                offset that was.
             HeadraceError: as `ChunkReader.chunks`.
         """
         if self._planned is not None and self._planned[:2] == (start, end):
@@ -131,7 +131,7 @@ class StreamPlan:
         self._check(end)
         if start.part is Part.BEGINNING:
             if end.first is None:
-                reason = "its first micro-batch does not tell where it began: start with a new one"
+                reason = "its first micro-batch does not say where the stream began: use a new one"
                 raise InvalidArgumentError(argument="checkpoint", reason=reason)
             start = end.first
         self._check(start)
@@ -147,13 +147,15 @@ class StreamPlan:
         return tables
 
     def _chunks(self, start: Offset, last_version: int) -> Generator[Chunk, None, None]:
-        partial = self._part_taken
+        """Yield the chunks from an offset on, the first from the cache if it is there."""
+        partial = self._partial_chunk
         if partial is not None and partial.is_of(start):
             yield partial
             start = partial.start.after()
         yield from self._reader.chunks(start, last_version)
 
     def _next(self, chunks: Iterator[Chunk], *, or_stop: bool) -> Chunk | None:
+        """Return the next chunk; None at the end and, with `or_stop`, before one that fails."""
         try:
             return next(chunks, None)
         except HeadraceError:
@@ -171,12 +173,12 @@ class StreamPlan:
         try:
             return self._table.snapshot(as_of=moment - _TICK).version + 1
         except TimestampNotFoundError:
-            listed = self._table.executor.execute(ListFiles(directory=LOG_DIRECTORY))
-            files = [file for listing in listed for file in listing.files]  # type: ignore[union-attr]
+            listings = self._table.executor.execute(ListFiles(directory=LOG_DIRECTORY))
+            files = [file for listing in listings for file in listing.files]  # type: ignore[union-attr]
             return min(index_log(files, table=self._table.uri).commits)
 
 
-class _Taken(msgspec.Struct):
+class _BatchSize(msgspec.Struct):
     """The size of a micro-batch so far."""
 
     files: int = 0
@@ -206,7 +208,7 @@ class _Taken(msgspec.Struct):
             (self.size_bytes, limits.size_bytes),
             (self.versions, limits.versions),
         )
-        return any(most is not None and taken >= most for taken, most in pairs)
+        return any(limit is not None and size >= limit for size, limit in pairs)
 
 
 def _sizes(files: pa.Table) -> npt.NDArray[np.int64]:

@@ -26,9 +26,9 @@ def appended(commit: Commit, *, tolerance: Tolerance, table: str) -> Sequence[Ad
         case Tolerance.IGNORE_DELETES if not adds:
             return []
         case _:
-            enough = [Tolerance.SKIP_COMMITS.value, Tolerance.IGNORE_CHANGES.value]
+            sufficient = [Tolerance.SKIP_COMMITS.value, Tolerance.IGNORE_CHANGES.value]
             if not adds:
-                enough.append(Tolerance.IGNORE_DELETES.value)
+                sufficient.append(Tolerance.IGNORE_DELETES.value)
             raise UnstreamableChangeError(
-                table=table, version=commit.version, path=removed.path, options=enough
+                table=table, version=commit.version, path=removed.path, options=sufficient
             )

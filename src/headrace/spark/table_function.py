@@ -92,10 +92,10 @@ class HeadraceSnapshot:
 
 def register_functions(spark: SparkSession) -> None:
     """Register the functions in a session."""
-    listing = arrow_udtf(HeadraceFiles, returnType=_ddl(FILE_COLUMNS))
-    telling = udtf(HeadraceSnapshot, returnType=_ddl(SNAPSHOT_COLUMNS), useArrow=False)
-    spark.udtf.register("headrace_files", cast("UserDefinedTableFunction", listing))
-    spark.udtf.register("headrace_snapshot", cast("UserDefinedTableFunction", telling))
+    files_function = arrow_udtf(HeadraceFiles, returnType=_ddl(FILE_COLUMNS))
+    snapshot_function = udtf(HeadraceSnapshot, returnType=_ddl(SNAPSHOT_COLUMNS), useArrow=False)
+    spark.udtf.register("headrace_files", cast("UserDefinedTableFunction", files_function))
+    spark.udtf.register("headrace_snapshot", cast("UserDefinedTableFunction", snapshot_function))
 
 
 def _ddl(columns: dict[str, str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from headrace.engines.arrow.executor import ArrowExecutor
-from headrace.engines.spark.lowering import LeafWork, Task, check_leaves, cut, lower_leaves
+from headrace.engines.spark.lowering import LeafWork, Task, check_leaves, cut_tasks, lower_leaves
 from headrace.errors import PlanRefusedError
 from headrace.plan.batch import Batch
 from headrace.plan.context import ExecutionContext
@@ -51,7 +51,7 @@ class DeferringExecutor(Executor):
             yield from engine.execute_leaves(leaves)
             return
         check_leaves(files, engine=engine)
-        tasks = cut(files, work=work, engine=engine, task_bytes=self._task_bytes)
+        tasks = cut_tasks(files, work=work, engine=engine, task_bytes=self._task_bytes)
         # Footers are not sent: they would be a large part of the plan that Spark keeps.
-        without = (tuple(replace(piece, footer=None) for piece in task) for task in tasks)
-        self.deferred.append((work, tuple(without)))
+        without_footers = (tuple(replace(piece, footer=None) for piece in task) for task in tasks)
+        self.deferred.append((work, tuple(without_footers)))

@@ -8,7 +8,14 @@ from contextlib import closing
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engines.arrow.executor import ArrowExecutor
-from headrace.engines.spark.lowering import LeafWork, Task, check_leaves, cut, lower_leaves, refuse
+from headrace.engines.spark.lowering import (
+    LeafWork,
+    Task,
+    check_leaves,
+    cut_tasks,
+    lower_leaves,
+    refuse,
+)
 from headrace.engines.spark.manifest_task import lower_manifests
 from headrace.engines.spark.session import parallelism
 from headrace.engines.spark.shipment import shipped
@@ -80,7 +87,7 @@ class SparkExecutor(Executor):
 
     def execute(self, plan: Node) -> Iterator[Batch]:
         """Record that Spark refuses the plan, and execute it on the embedded engine."""
-        self._note(refuse(plan))
+        self._count_refusal(refuse(plan))
         return self.embedded.execute(plan)
 
     def begin(self, plan: Node) -> None:
@@ -104,22 +111,22 @@ class SparkExecutor(Executor):
             task_bytes=self._task_bytes,
         )
         if manifests is not None:
-            return self._collected(*manifests)
+            return self._collect(*manifests)
         try:
             work, files = lower_leaves(
                 leaves, engine=self.embedded, settings=self._context.settings
             )
         except PlanRefusedError as refusal:
-            self._note(refusal)
+            self._count_refusal(refusal)
             return self.embedded.execute_leaves(leaves)
-        return self._on_spark(work, files)
+        return self._run_on_spark(work, files)
 
-    def _on_spark(self, work: LeafWork, files: Sequence[LogFile]) -> Iterator[Batch]:
+    def _run_on_spark(self, work: LeafWork, files: Sequence[LogFile]) -> Iterator[Batch]:
         check_leaves(files, engine=self.embedded)
-        tasks = cut(files, work=work, engine=self.embedded, task_bytes=self._task_bytes)
-        yield from self._collected(work, tasks)
+        tasks = cut_tasks(files, work=work, engine=self.embedded, task_bytes=self._task_bytes)
+        yield from self._collect(work, tasks)
 
-    def _collected(self, work: LeafWork, tasks: Iterable[Task]) -> Iterator[Batch]:
+    def _collect(self, work: LeafWork, tasks: Iterable[Task]) -> Iterator[Batch]:
         waves = waves_of(tasks, first=parallelism(self.session), wave_bytes=self._wave_bytes)
         with (
             shipped(self.session, work) as shipment,
@@ -130,9 +137,9 @@ class SparkExecutor(Executor):
                     to_frame=lambda wave: self._frame(shipment, wave),
                     cancellation=self._context.cancellation,
                 )
-            ) as collected,
+            ) as waves_collected,
         ):
-            for wave, answers in collected:
+            for wave, answers in waves_collected:
                 yield from open_answers(answers, wave, meter=self._context.meter)
 
     def _frame(self, work: Shipped[LeafWork], tasks: tuple[Task, ...]) -> DataFrame:
@@ -140,6 +147,6 @@ class SparkExecutor(Executor):
         numbers = self.session.range(0, len(tasks), 1, len(tasks))
         return numbers.mapInArrow(AnswerTasks(work, tasks), ANSWER_DDL)
 
-    def _note(self, refusal: PlanRefusedError) -> None:
+    def _count_refusal(self, refusal: PlanRefusedError) -> None:
         self.refusals[refusal.node] += 1
         _LOGGER.debug("%s", refusal)

@@ -28,7 +28,7 @@ class LeafWork(msgspec.Struct, frozen=True, kw_only=True):
     engine: ArrowExecutor
     settings: ExecutionSettings
     leaf: FusedLeaf[Any]
-    """What to read from each file; its own scan names no file."""
+    """What to read from each file; its scan names no file."""
 
     def leaf_of(self, piece: "Piece") -> Node:
         """Return the plan of one piece."""
@@ -51,7 +51,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     file: LogFile
     row_groups: tuple[int, ...]
     size_bytes: int
-    """The size of the wanted columns in the file."""
+    """The size in the file of the columns that are read."""
     footer: Footer = None
     """The file's footer if it is sent along, so that the worker need not read it again."""
     info: ManifestInfo | None = None
@@ -97,37 +97,43 @@ def check_leaves(files: Sequence[LogFile], *, engine: ArrowExecutor) -> None:
             pass
 
 
-def cut(
+def cut_tasks(
     files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor, task_bytes: int
 ) -> Iterator[Task]:
     """Yield tasks of at least one row group and, if they have several, at most `task_bytes`."""
+    pieces = _pieces(files, work=work, engine=engine)
+    return map(_joined, group_pieces(pieces, task_bytes=task_bytes))
+
+
+def group_pieces(pieces: Iterable[Piece], *, task_bytes: int) -> Iterator[Task]:
+    """Yield tasks of at least one piece and, if they have several, at most `task_bytes`."""
     task: list[Piece] = []
     size_bytes = 0
-    for piece in _pieces(files, work=work, engine=engine):
+    for piece in pieces:
         if task and size_bytes + piece.size_bytes > task_bytes:
-            yield _joined(task)
+            yield tuple(task)
             task, size_bytes = [], 0
         task.append(piece)
         size_bytes += piece.size_bytes
     if task:
-        yield _joined(task)
+        yield tuple(task)
 
 
 def _pieces(files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor) -> Iterator[Piece]:
     """Yield each row group by itself. A file without any is also a piece: its worker counts it."""
     for file in files:
         footer = engine.footer(file)
-        wanted = footer.leaves(work.leaf.columns)
+        column_indexes = footer.leaves(work.leaf.columns)
         groups = range(footer.metadata.num_row_groups)
         if not groups:
             yield Piece(file=file, row_groups=(), size_bytes=0, footer=footer)
         for group in groups:
-            size_bytes = footer.compressed_bytes(group, wanted)
+            size_bytes = footer.compressed_bytes(group, column_indexes)
             yield Piece(file=file, row_groups=(group,), size_bytes=size_bytes, footer=footer)
 
 
 def _joined(pieces: Sequence[Piece]) -> Task:
-    """Merge the row groups of one file into one piece."""
+    """Merge adjacent pieces of one file into one piece."""
     joined: list[Piece] = []
     for piece in pieces:
         if joined and joined[-1].file == piece.file:

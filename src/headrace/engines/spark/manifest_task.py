@@ -1,11 +1,11 @@
 """Divides the manifests of a state into tasks: each worker reads some of them, and prunes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from headrace.engines.arrow.executor import ArrowExecutor
-from headrace.engines.spark.lowering import LeafWork, Piece, Task
+from headrace.engines.spark.lowering import LeafWork, Piece, Task, group_pieces
 from headrace.plan.context import ExecutionSettings
 from headrace.plan.leaf import fuse_leaves
 from headrace.plan.node import Node, ScanAvro
@@ -25,17 +25,4 @@ def lower_manifests(
         for file, info in zip(scan.files, scan.manifests, strict=True)
     ]
     work = LeafWork(engine=engine, settings=settings, leaf=leaf)
-    return work, list(_tasks(pieces, task_bytes))
-
-
-def _tasks(pieces: Sequence[Piece], task_bytes: int) -> Iterator[Task]:
-    task: list[Piece] = []
-    size_bytes = 0
-    for piece in pieces:
-        if task and size_bytes + piece.size_bytes > task_bytes:
-            yield tuple(task)
-            task, size_bytes = [], 0
-        task.append(piece)
-        size_bytes += piece.size_bytes
-    if task:
-        yield tuple(task)
+    return work, list(group_pieces(pieces, task_bytes=task_bytes))

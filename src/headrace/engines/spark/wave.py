@@ -28,8 +28,8 @@ W = TypeVar("W")
 ArrowTable: TypeAlias = Any
 """A `pyarrow.Table`."""
 
-_UNDER_WAY = 2
-_LOOK_EVERY_S = 0.02
+_WAVES_AT_ONCE = 2
+_POLL_S = 0.02
 _RAISED = re.compile(r"(\w+\.)*\w*(Error|Exception)\b: ")
 _SPARK_ERRORS = (PySparkException, Py4JError)
 
@@ -39,12 +39,12 @@ def waves_of(tasks: Iterable[Task], *, first: int, wave_bytes: int) -> Iterator[
 
     A wave has at least one task and, if it has several, at most `wave_bytes`.
     """
-    most, wave, size_bytes = first, list[Task](), 0
+    max_tasks, wave, size_bytes = first, list[Task](), 0
     for task in tasks:
         task_bytes = sum(piece.size_bytes for piece in task)
-        if wave and (len(wave) == most or size_bytes + task_bytes > wave_bytes):
+        if wave and (len(wave) == max_tasks or size_bytes + task_bytes > wave_bytes):
             yield tuple(wave)
-            most, wave, size_bytes = most * 2, [], 0
+            max_tasks, wave, size_bytes = max_tasks * 2, [], 0
         wave.append(task)
         size_bytes += task_bytes
     if wave:
@@ -65,7 +65,7 @@ def collect_in_waves(
         EngineFailedError: Spark could not run a job, after all retries.
     """
     tag = f"headrace-{uuid.uuid4()}"
-    under_way: deque[tuple[W, Future[ArrowTable]]] = deque()
+    in_flight: deque[tuple[W, Future[ArrowTable]]] = deque()
 
     def collect(wave: W) -> ArrowTable:
         tag_jobs(session, tag)
@@ -73,29 +73,30 @@ def collect_in_waves(
 
     # The user's job group and scheduler pool also apply to these jobs.
     collect = inheritable_thread_target(session)(collect)
-    with ThreadPoolExecutor(_UNDER_WAY, thread_name_prefix="headrace-wave") as pool:
+    with ThreadPoolExecutor(_WAVES_AT_ONCE, thread_name_prefix="headrace-wave") as pool:
         try:
             for wave in waves:
-                under_way.append((wave, pool.submit(collect, wave)))
-                if len(under_way) == _UNDER_WAY:
-                    yield _taken(under_way, cancellation)
-            while under_way:
-                yield _taken(under_way, cancellation)
+                in_flight.append((wave, pool.submit(collect, wave)))
+                if len(in_flight) == _WAVES_AT_ONCE:
+                    yield _take_first(in_flight, cancellation)
+            while in_flight:
+                yield _take_first(in_flight, cancellation)
         finally:
-            _cancel(session, tag, [future for _, future in under_way])
+            _cancel(session, tag, [future for _, future in in_flight])
 
 
-def _taken(
-    under_way: deque[tuple[W, "Future[ArrowTable]"]], cancellation: Cancellation
+def _take_first(
+    in_flight: deque[tuple[W, "Future[ArrowTable]"]], cancellation: Cancellation
 ) -> tuple[W, ArrowTable]:
-    wave, future = under_way[0]
-    while wait([future], timeout=_LOOK_EVERY_S).not_done:
+    """Wait for the first wave, remove it, and return it with its rows."""
+    wave, future = in_flight[0]
+    while wait([future], timeout=_POLL_S).not_done:
         cancellation.check()
     try:
         rows = future.result()
     except _SPARK_ERRORS as error:
         raise EngineFailedError(engine="spark", reason=_reason(error)) from error
-    under_way.popleft()
+    in_flight.popleft()
     return wave, rows
 
 

@@ -67,7 +67,7 @@ def _answer(work: LeafWork, task: Task, number: int) -> Iterator[RecordBatch]:
     meter = Meter()
     try:
         for piece, batch in read_task(work, task, meter=meter):
-            yield _row(number, "batch", _packed(batch.columns), piece=piece)
+            yield _row(number, "batch", _to_ipc(batch.columns), piece=piece)
     except HeadraceError as error:
         yield _row(number, "error", pickle.dumps(error))
     else:
@@ -81,11 +81,11 @@ def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int
         if piece.footer is not None:
             engine.remember(piece.file, piece.footer)
     numbers = {piece.file: number for number, piece in enumerate(task)}
-    wanted = work.leaf.wanted_fields
+    fields = work.leaf.wanted_fields
     for batch in engine.execute_leaves([work.leaf_of(piece) for piece in task]):
-        adds = add_columns(cast("ActionBatch", batch), wanted or ADD_FIELDS)
+        adds = add_columns(cast("ActionBatch", batch), fields or ADD_FIELDS)
         if len(adds):
-            yield numbers[adds.source], adds if wanted is None else adds.select(wanted)
+            yield numbers[adds.source], adds if fields is None else adds.select(fields)
 
 
 def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iterator[ColumnBatch]:
@@ -96,14 +96,14 @@ def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iter
     """
     kinds = answers.column("kind")
     for payload in answers.filter(pc.equal(kinds, "error")).column("payload"):
-        raise pickle.loads(payload.as_buffer())  # noqa: S301  (our own workers have written it)
+        raise pickle.loads(payload.as_buffer())  # noqa: S301  (written by Headrace on a worker)
     for payload in answers.filter(pc.equal(kinds, "counts")).column("payload"):
         meter.merge(msgspec.json.decode(payload.as_buffer(), type=Counts))
     batches = answers.filter(pc.equal(kinds, "batch"))
     columns = (batches.column(name) for name in ("task", "piece", "payload"))
     for task, piece, payload in zip(*columns, strict=True):
         file = tasks[task.as_py()][piece.as_py()].file
-        yield ColumnBatch(file, _unpacked(payload.as_buffer()))
+        yield ColumnBatch(file, _from_ipc(payload.as_buffer()))
 
 
 def _row(task: int, kind: str, payload: Any, *, piece: int | None = None) -> RecordBatch:
@@ -112,13 +112,13 @@ def _row(task: int, kind: str, payload: Any, *, piece: int | None = None) -> Rec
     return pa.RecordBatch.from_arrays(arrays, schema=ANSWER)
 
 
-def _packed(batch: RecordBatch) -> bytes:
+def _to_ipc(batch: RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue())
 
 
-def _unpacked(payload: Any) -> RecordBatch:
+def _from_ipc(payload: Any) -> RecordBatch:
     with pa.ipc.open_stream(payload) as reader:
         return reader.read_next_batch()

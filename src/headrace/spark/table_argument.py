@@ -1,4 +1,4 @@
-"""Opens a table that a caller passes to Spark as an address or as a `Table`."""
+"""Resolves the argument `table` of functions for Spark: an address, or an open `Table`."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -8,17 +8,17 @@ from headrace.errors import InvalidArgumentError
 from headrace.table import Table
 
 
-def open_given(
+def resolve_table(
     table: Table | str | PathLike[str], storage_options: Mapping[str, Any] | None
 ) -> Table:
-    """Open a table, unless it is already open.
+    """Return an open table unchanged; open an address.
 
     Raises:
-        InvalidArgumentError: storage options are given for an open table.
+        InvalidArgumentError: there are storage options for an open table.
     """
     if not isinstance(table, Table):
         return Table(table, storage_options=storage_options)
     if storage_options is not None:
-        reason = "the table is open already; give them to Table"
+        reason = "the table is already open: pass them to Table"
         raise InvalidArgumentError(argument="storage_options", reason=reason)
     return table
