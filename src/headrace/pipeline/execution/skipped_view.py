@@ -9,7 +9,7 @@ from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.recorder import Finished
 from headrace.pipeline.place import Place
 from headrace.pipeline.runners.task import TableResult, Upstream
-from headrace.pipeline.runs.run_record import OutputVersion, ViewRun, ViewStatus
+from headrace.pipeline.runs.run_record import ViewRun, ViewStatus
 
 _STATUS = {
     Action.SKIP: ViewStatus.SKIPPED,
@@ -57,14 +57,7 @@ def _with_unrecorded_commit(view: ViewRun, decision: Decision, table: Place) -> 
         skip_key=decision.skip_key,
         upstream_keys=noted.note.upstream_keys,
         digest=noted.note.digest,
-        output=OutputVersion(
-            uri=str(table),
-            version=noted.version,
-            files=0,
-            size_bytes=0,
-            commit_id=noted.commit_id,
-            transaction=noted.note.started_ms,
-        ),
+        output=noted.as_output(table),
         result_of=noted.note.run,
     )
 

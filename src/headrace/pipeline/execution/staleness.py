@@ -85,15 +85,8 @@ def find_unrecorded_commit(  # noqa: PLR0913  (what identifies the commit)
     has_same_key = skip_key is not None and noted.note.skip_key == skip_key
     if not has_same_key and noted.note.run != run:
         return None
-    output = OutputVersion(
-        uri=str(table),
-        version=noted.version,
-        files=0,
-        size_bytes=0,
-        commit_id=noted.commit_id,
-        transaction=noted.note.started_ms,
-    )
-    return noted if why_stale(output, table, run=noted.note.run, write=write) is None else None
+    stale = why_stale(noted.as_output(table), table, run=noted.note.run, write=write)
+    return noted if stale is None else None
 
 
 def _is_commit_of(output: OutputVersion, table: Place, run: str, newest: Snapshot) -> bool:

@@ -14,6 +14,7 @@ from headrace.commit.log import commits_newest_first
 from headrace.errors import InvalidResultError, TableNotFoundError
 from headrace.pipeline.place import Place
 from headrace.pipeline.runs.row_digest import RowDigest
+from headrace.pipeline.runs.run_record import OutputVersion
 from headrace.table import Snapshot
 
 _SEARCHED_COMMITS = 100
@@ -51,6 +52,17 @@ class NotedVersion(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     note: CommitNote
     commit_id: str | None = None
+
+    def as_output(self, table: Place) -> OutputVersion:
+        """Return the version as the output of a view; the number and size of files are unknown."""
+        return OutputVersion(
+            uri=str(table),
+            version=self.version,
+            files=0,
+            size_bytes=0,
+            commit_id=self.commit_id,
+            transaction=self.note.started_ms,
+        )
 
 
 def last_note(table: Place | str | PathLike[str]) -> NotedVersion | None:

@@ -105,7 +105,9 @@ class SparkChecker:
         if missing is not None:
             condition = error.getCondition() or ""
             candidates = [
-                known for key in _ALTERNATIVES for known in _QUOTED.findall(parameters.get(key, ""))
+                alternative
+                for key in _ALTERNATIVES
+                for alternative in _QUOTED.findall(parameters.get(key, ""))
             ]
             if condition.startswith("TABLE_OR_VIEW"):
                 candidates = [*relations]
