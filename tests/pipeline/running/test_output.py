@@ -177,7 +177,7 @@ def test_files_with_deletion_vectors_can_be_replaced(tmp_path: Path) -> None:
 def test_a_null_partition_value_of_a_column_without_nulls_is_not_committed(tmp_path: Path) -> None:
     schema = pa.schema([("k", pa.int64()), pa.field("part", pa.string(), nullable=False)])
     output = Output(tmp_path / "t", partition_by=("part",))
-    with pytest.raises(InvalidResultError, match="empty text"):
+    with pytest.raises(InvalidResultError, match="empty string"):
         output.write(pa.table({"k": [1, 2], "part": ["a", ""]}, schema=schema))
     assert not (tmp_path / "t" / "_delta_log").exists()
 

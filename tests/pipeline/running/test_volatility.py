@@ -139,8 +139,8 @@ def test_a_run_says_what_planning_could_not_know(
     (root / "views" / "dice.py").write_text(BUILDER)
     record = Project.load(root).run(session=spark)
     record.check()
-    assert "is another time each run" in results["hidden"].volatile[0]
-    assert "is another value each run" in results["dice"].volatile[0]
+    assert "is a different time in each run" in results["hidden"].volatile[0]
+    assert "is a different value in each run" in results["dice"].volatile[0]
     assert [results[name].volatile for name in ("revenue", "top", "forecast")] == [(), (), ()]
 
 

@@ -38,16 +38,16 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * The files of a pinned scan by column, and which of them share their partition values.
+ * The files of a pinned scan, stored by column and grouped by partition values.
  *
- * <p>They come from the kernel as one Arrow stream: path, size, time, whether there is a deletion
- * vector, then the partition values, of their own types. Objects for Spark are made only of the
- * files that a query needs. A file with a deletion vector stands alone: the vector is one more
- * partition value, null for all others, and is fetched when a query first needs it.
+ * <p>The kernel writes them as one Arrow stream: path, size, time, whether the file has a deletion
+ * vector, and the typed partition values. Objects for Spark are created only for the files that a
+ * query needs. A file with a deletion vector has a group of its own: the vector is an additional
+ * partition value, null for all other files, and is fetched when a query first needs it.
  */
 public final class FileList {
   private static final int FIRST_PARTITION_COLUMN = 4;
-  private static final byte[] NOT_YET = new byte[0];
+  private static final byte[] NOT_FETCHED = new byte[0];
 
   public final StructType partitionSchema;
   final Directory[] directories;
@@ -77,7 +77,7 @@ public final class FileList {
   /**
    * @param stream the path of the Arrow stream
    * @param partitionSchema the types of the partition values, under their physical names
-   * @param vectorColumn the one for deletion vectors; null if no file has one
+   * @param vectorColumn the column of deletion vectors; null if no file has one
    */
   public FileList(String stream, StructType partitionSchema, StructField vectorColumn)
       throws Exception {
@@ -103,7 +103,7 @@ public final class FileList {
     UnsafeProjection toRow = UnsafeProjection$.MODULE$.create(partitions);
     int width = partitions.length();
     Map groups = new HashMap();
-    List alone = new ArrayList();
+    List withVectors = new ArrayList();
     VectorSchemaRoot root = reader.getVectorSchemaRoot();
     while (reader.loadNextBatch()) {
       VarCharVector path = (VarCharVector) root.getVector(0);
@@ -123,7 +123,7 @@ public final class FileList {
         UnsafeRow values = toRow.apply(batch.getRow(row));
         if (hasVector.get(row) != 0) {
           int[] single = new int[] {ordinal};
-          alone.add(new Directory(generic(values, partitions, NOT_YET, true), single));
+          withVectors.add(new Directory(generic(values, partitions, NOT_FETCHED, true), single));
           continue;
         }
         IntColumn group = (IntColumn) groups.get(values);
@@ -134,20 +134,20 @@ public final class FileList {
         group.add(ordinal);
       }
     }
-    Directory[] found = new Directory[groups.size() + alone.size()];
+    Directory[] groupedFiles = new Directory[groups.size() + withVectors.size()];
     int next = 0;
     for (Object item : groups.entrySet()) {
       Map.Entry entry = (Map.Entry) item;
       InternalRow values = generic((InternalRow) entry.getKey(), partitions, null, vectors);
-      found[next++] = new Directory(values, ((IntColumn) entry.getValue()).toArray());
+      groupedFiles[next++] = new Directory(values, ((IntColumn) entry.getValue()).toArray());
     }
-    for (Object item : alone) {
-      found[next++] = (Directory) item;
+    for (Object item : withVectors) {
+      groupedFiles[next++] = (Directory) item;
     }
-    return found;
+    return groupedFiles;
   }
 
-  /** A row of partition values that can be given its deletion vector later. */
+  /** Returns a row of partition values whose deletion vector can be set later. */
   private static InternalRow generic(
       InternalRow values, StructType types, byte[] vector, boolean withVector) {
     Object[] fields = new Object[types.length() + (withVector ? 1 : 0)];
@@ -162,23 +162,23 @@ public final class FileList {
     return new GenericInternalRow(fields);
   }
 
-  /** Fetch those deletion vectors that no query has needed yet. */
+  /** Fetches the deletion vectors that have not been fetched yet. */
   void loadVectors(List directories, Function vectors) {
     synchronized (this) {
       List missing = new ArrayList();
       for (Object item : directories) {
-        if (vectorOf((Directory) item) == NOT_YET) {
+        if (vectorOf((Directory) item) == NOT_FETCHED) {
           missing.add(item);
         }
       }
       if (missing.isEmpty()) {
         return;
       }
-      ByteBuffer asked = ByteBuffer.allocate(4 * missing.size()).order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer requested = ByteBuffer.allocate(4 * missing.size()).order(ByteOrder.LITTLE_ENDIAN);
       for (Object item : missing) {
-        asked.putInt(((Directory) item).ordinals[0]);
+        requested.putInt(((Directory) item).ordinals[0]);
       }
-      Object answer = vectors.apply(asked.array());
+      Object answer = vectors.apply(requested.array());
       if (answer instanceof String) {
         throw new IllegalArgumentException((String) answer);
       }
@@ -202,38 +202,38 @@ public final class FileList {
           new ArrowStreamReader(new ByteArrayInputStream(stream), allocator);
       try {
         while (reader.loadNextBatch()) {
-          VarBinaryVector found = (VarBinaryVector) reader.getVectorSchemaRoot().getVector(0);
-          for (int i = 0; i < found.getValueCount(); i++) {
-            fetched[next++] = found.get(i);
+          VarBinaryVector column = (VarBinaryVector) reader.getVectorSchemaRoot().getVector(0);
+          for (int i = 0; i < column.getValueCount(); i++) {
+            fetched[next++] = column.get(i);
           }
         }
       } finally {
         reader.close();
       }
     } catch (java.io.IOException error) {
-      throw new IllegalStateException("deletion vectors did not arrive whole", error);
+      throw new IllegalStateException("the stream of deletion vectors is incomplete", error);
     } finally {
       allocator.close();
     }
     if (next != expected) {
-      throw new IllegalStateException(next + " deletion vectors came, not " + expected);
+      throw new IllegalStateException("expected " + expected + " deletion vectors, not " + next);
     }
     return fetched;
   }
 
-  /** Those of some files whose path is in the set. */
-  int[] among(int[] ordinals, Set kept) {
-    IntColumn found = new IntColumn();
+  /** Returns the ordinals of the files whose paths are in a set. */
+  int[] withPathIn(int[] ordinals, Set matching) {
+    IntColumn selected = new IntColumn();
     for (int i = 0; i < ordinals.length; i++) {
-      if (kept.contains(paths.get(ordinals[i]))) {
-        found.add(ordinals[i]);
+      if (matching.contains(paths.get(ordinals[i]))) {
+        selected.add(ordinals[i]);
       }
     }
-    return found.toArray();
+    return selected.toArray();
   }
 
   FileStatusWithMetadata[] statuses(int[] ordinals) {
-    FileStatusWithMetadata[] found = new FileStatusWithMetadata[ordinals.length];
+    FileStatusWithMetadata[] statuses = new FileStatusWithMetadata[ordinals.length];
     scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
     for (int i = 0; i < ordinals.length; i++) {
       int file = ordinals[i];
@@ -241,17 +241,17 @@ public final class FileList {
       Path path = hadoopPath(address);
       long size = sizeOf(address, path, sizes.get(file));
       FileStatus status = new FileStatus(size, false, 0, 0L, times.get(file), path);
-      found[i] = new FileStatusWithMetadata(status, none);
+      statuses[i] = new FileStatusWithMetadata(status, none);
     }
-    return found;
+    return statuses;
   }
 
   /**
-   * The size that Spark is told of a file.
+   * Returns the size of a file for Spark.
    *
-   * <p>Spark reads what lies within it, and passes over files without a byte: with a size that is
-   * too small, rows would be missing. So files of this machine are looked at. Those of a store
-   * are not asked for one by one, unless the log has no size.
+   * <p>Spark reads a file only up to this size and skips empty files, so a size that is too small
+   * would lose rows. The size of a local file is read from the file system. For a file in a store,
+   * which would cost a request, the size in the log is used, unless it is 0.
    */
   private static long sizeOf(String address, Path path, long logged) {
     long size = address.startsWith("/") ? new java.io.File(address).length() : logged;
@@ -280,14 +280,14 @@ public final class FileList {
   }
 
   String[] uris() {
-    String[] found = new String[paths.size()];
-    for (int i = 0; i < found.length; i++) {
-      found[i] = hadoopPath((String) paths.get(i)).toUri().toString();
+    String[] uris = new String[paths.size()];
+    for (int i = 0; i < uris.length; i++) {
+      uris[i] = hadoopPath((String) paths.get(i)).toUri().toString();
     }
-    return found;
+    return uris;
   }
 
-  /** A decoded address as Hadoop has it: nothing in it is an escape, or a pattern. */
+  /** Converts an address to a Hadoop path; no character in it is an escape or a pattern. */
   static Path hadoopPath(String address) {
     int end = address.startsWith("/") ? -1 : address.indexOf("://");
     if (end < 0) {
@@ -302,7 +302,7 @@ public final class FileList {
     return ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("headrace", 0, Long.MAX_VALUE);
   }
 
-  /** Whole numbers, as many as come. */
+  /** A growing array of integers. */
   private static final class IntColumn {
     private int[] values = new int[4];
     private int count = 0;
@@ -319,6 +319,7 @@ public final class FileList {
     }
   }
 
+  /** A growing array of longs. */
   private static final class LongColumn {
     private long[] values = new long[64];
     private int count = 0;

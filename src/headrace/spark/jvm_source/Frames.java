@@ -15,9 +15,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 
-/** What Python calls: DataFrames over pinned files, and what Spark would ask of them. */
+/** The entry points for Python: DataFrames over pinned files, and facts about queries. */
 public final class Frames {
-  /** The files of a stream; `withVectors` tells whether any of them has a deletion vector. */
+  /** Reads the files of a stream; `withVectors` says whether any has a deletion vector. */
   public FileList files(String stream, StructType partitions, boolean withVectors)
       throws Exception {
     StructField vectors =
@@ -35,7 +35,7 @@ public final class Frames {
     return new PinnedFileIndex(identity, shown, root, files, kernel, vectors);
   }
 
-  /** The rows of the index's files that are not deleted, as the schema names their columns. */
+  /** Returns the rows of an index's files that are not deleted, with the schema's columns. */
   public Dataset scan(
       SparkSession session,
       PinnedFileIndex index,
@@ -60,37 +60,37 @@ public final class Frames {
       return rows;
     }
     LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset) rows).queryExecution().analyzed();
-    return Dataset$.MODULE$.ofRows(session, new Filter(Vectors.isKept(plan), plan));
+    return Dataset$.MODULE$.ofRows(session, new Filter(Vectors.isNotDeleted(plan), plan));
   }
 
   /**
-   * The session, but for one setting: columns are found in files by their ids.
+   * Returns a copy of the session in which columns are matched by field id.
    *
-   * <p>It is for the reader of the files alone; the user's own stays as it is.
+   * <p>Only the reader of the files uses it; the user's session is unchanged.
    */
   private static SparkSession matchingByFieldId(SparkSession session) {
-    SparkSession reading = session.cloneSession();
-    reading.conf().set("spark.sql.parquet.fieldId.read.enabled", true);
-    return reading;
+    SparkSession copy = session.cloneSession();
+    copy.conf().set("spark.sql.parquet.fieldId.read.enabled", true);
+    return copy;
   }
 
-  /** What in a query may give another value in another run, one reason a line. */
+  /** Returns why a query may return different values in another run, one reason per line. */
   public String volatility(Dataset rows) {
     return Volatility.of(((org.apache.spark.sql.classic.Dataset) rows).queryExecution().analyzed());
   }
 
-  /** The filters that a query would push into its only scan of files, as JSON; null for none. */
+  /** Returns the filters that a query pushes into its scan of pinned files, as JSON, or null. */
   public String pushedPredicate(Dataset rows) {
-    Iterator leaves =
+    Iterator operators =
         ((org.apache.spark.sql.classic.Dataset) rows)
             .queryExecution()
             .sparkPlan()
             .collectLeaves()
             .iterator();
-    while (leaves.hasNext()) {
-      Object leaf = leaves.next();
-      if (leaf instanceof FileSourceScanExec) {
-        FileSourceScanExec scan = (FileSourceScanExec) leaf;
+    while (operators.hasNext()) {
+      Object operator = operators.next();
+      if (operator instanceof FileSourceScanExec) {
+        FileSourceScanExec scan = (FileSourceScanExec) operator;
         if (scan.relation().location() instanceof PinnedFileIndex) {
           return Predicates.toJson(scan.partitionFilters(), scan.dataFilters());
         }

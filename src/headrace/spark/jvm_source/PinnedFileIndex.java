@@ -19,13 +19,13 @@ import scala.collection.immutable.Seq;
 /**
  * The files of a table at one version, for Spark's own scan.
  *
- * <p>Only the driver has this class: executors are sent the files that it names, never itself.
- * Spark asks it for files with the filters of a query. Those on partition values are decided
- * here. The others are shown to the kernel, which knows the statistics of the files; whatever
- * keeps it from an answer keeps the files.
+ * <p>Only the driver has this class; executors receive the files that it lists. Spark calls it with
+ * the filters of a query. Filters on partition values are evaluated here. The others are passed to
+ * the kernel, which knows the statistics of the files; if the kernel cannot decide, no file is
+ * pruned.
  */
 public final class PinnedFileIndex implements FileIndex {
-  private static final int REMEMBERED_ANSWERS = 16;
+  private static final int MAX_CACHED_ANSWERS = 16;
 
   private final String identity;
   private final Path[] rootPaths;
@@ -35,13 +35,13 @@ public final class PinnedFileIndex implements FileIndex {
   private final Map answers = new LinkedHashMap();
 
   /**
-   * @param identity what the index stands for: two with the same are the same
-   * @param shown the same in a few words, for plans
-   * @param root the table
-   * @param files its files
-   * @param kernel given a predicate as JSON, the paths of the files that may match, a line each;
-   *     null if it cannot tell
-   * @param vectors given the ordinals of files, the deletion vector of each; a text says why not
+   * @param identity identifies the pinned files; indexes with the same identity are equal
+   * @param shown a short form of the identity, for plans
+   * @param root the address of the table
+   * @param files the pinned files
+   * @param kernel takes a predicate as JSON; returns the paths of the files that may match, one per
+   *     line, or null if the kernel cannot evaluate it
+   * @param vectors takes the ordinals of files; returns their deletion vectors, or an error as text
    */
   public PinnedFileIndex(
       String identity,
@@ -51,7 +51,7 @@ public final class PinnedFileIndex implements FileIndex {
       Function kernel,
       Function vectors) {
     this.identity = identity;
-    // Plans show the paths, and cut them short: what they must show comes first.
+    // Plans show the paths, truncated, so the most important one comes first.
     this.rootPaths = new Path[] {new Path("pin", null, "/" + shown), FileList.hadoopPath(root)};
     this.files = files;
     this.kernel = kernel;
@@ -60,7 +60,7 @@ public final class PinnedFileIndex implements FileIndex {
 
   public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
     BasePredicate matches = Predicates.overPartitions(partitionFilters, files.partitionSchema);
-    Set kept = dataFilters.isEmpty() ? null : askKernel(partitionFilters, dataFilters);
+    Set matching = dataFilters.isEmpty() ? null : askKernel(partitionFilters, dataFilters);
     List selected = new ArrayList();
     List withVector = new ArrayList();
     for (int i = 0; i < files.directories.length; i++) {
@@ -68,7 +68,10 @@ public final class PinnedFileIndex implements FileIndex {
       if (matches != null && !matches.eval(directory.values)) {
         continue;
       }
-      int[] ordinals = kept == null ? directory.ordinals : files.among(directory.ordinals, kept);
+      int[] ordinals =
+          matching == null
+              ? directory.ordinals
+              : files.withPathIn(directory.ordinals, matching);
       if (ordinals.length == 0) {
         continue;
       }
@@ -78,16 +81,16 @@ public final class PinnedFileIndex implements FileIndex {
       }
     }
     files.loadVectors(withVector, vectors);
-    PartitionDirectory[] found = new PartitionDirectory[selected.size()];
-    for (int i = 0; i < found.length; i++) {
+    PartitionDirectory[] directories = new PartitionDirectory[selected.size()];
+    for (int i = 0; i < directories.length; i++) {
       FileList.Directory directory = (FileList.Directory) selected.get(i);
       FileStatusWithMetadata[] statuses = files.statuses(directory.ordinals);
-      found[i] = new PartitionDirectory(directory.values, Predicates.seq(statuses));
+      directories[i] = new PartitionDirectory(directory.values, Predicates.seq(statuses));
     }
-    return Predicates.seq(found);
+    return Predicates.seq(directories);
   }
 
-  /** The paths of the files that may hold a row that the filters keep; null for all. */
+  /** Returns the paths of the files that may contain a matching row; null for all files. */
   private Set askKernel(Seq partitionFilters, Seq dataFilters) {
     String predicate = Predicates.toJson(partitionFilters, dataFilters);
     if (predicate == null) {
@@ -99,18 +102,18 @@ public final class PinnedFileIndex implements FileIndex {
       }
     }
     byte[] answer = (byte[]) kernel.apply(predicate);
-    Set kept = null;
+    Set matching = null;
     if (answer != null) {
       String text = new String(answer, java.nio.charset.StandardCharsets.UTF_8);
-      kept = new HashSet(Arrays.asList(text.split("\n")));
+      matching = new HashSet(Arrays.asList(text.split("\n")));
     }
     synchronized (answers) {
-      if (answers.size() >= REMEMBERED_ANSWERS) {
+      if (answers.size() >= MAX_CACHED_ANSWERS) {
         answers.clear();
       }
-      answers.put(predicate, kept);
+      answers.put(predicate, matching);
     }
-    return kept;
+    return matching;
   }
 
   public Seq rootPaths() {
@@ -131,7 +134,7 @@ public final class PinnedFileIndex implements FileIndex {
     return files.partitionSchema;
   }
 
-  /** Later commits do not change it, so that Spark need not forget what it cached of it. */
+  /** Returns true: later commits do not change the files, so Spark may keep cached data. */
   public boolean isTimeTravel() {
     return true;
   }

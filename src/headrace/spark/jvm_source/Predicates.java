@@ -8,19 +8,18 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
- * Filters of a query as Spark has resolved them: evaluated over partition values, or written
- * down for the kernel.
+ * Evaluates the resolved filters of a query over partition values, or encodes them for the kernel.
  *
- * <p>What is written down may be weaker than the filters, never stronger: of a conjunction, the
- * parts that are understood. Values go as Spark holds them, so that neither a time zone nor a
- * spelling comes between.
+ * <p>The encoded predicate may be weaker than the filters, never stronger: parts of a conjunction
+ * that cannot be encoded are omitted. Values are encoded in Spark's internal form, so they depend
+ * neither on a time zone nor on a text format.
  */
 public final class Predicates {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
 
   private Predicates() {}
 
-  /** All filters at once over a row of partition values; null if there are none. */
+  /** Returns a predicate for all filters over a row of partition values; null if there are none. */
   static BasePredicate overPartitions(Seq filters, StructType schema) {
     Expression all = null;
     Iterator each = filters.iterator();
@@ -34,7 +33,7 @@ public final class Predicates {
     return Predicate$.MODULE$.createInterpreted((Expression) all.transform(new Binder(schema)));
   }
 
-  /** Replaces the names of partition columns by their places. */
+  /** Replaces references to partition columns by their ordinals. */
   public static final class Binder extends scala.runtime.AbstractPartialFunction {
     private final StructType schema;
 
@@ -55,7 +54,7 @@ public final class Predicates {
     }
   }
 
-  /** The filters, or what of them is understood, as JSON; null if that is nothing. */
+  /** Returns the filters that can be encoded, as JSON; null if none can. */
   public static String toJson(Seq partitionFilters, Seq dataFilters) {
     ArrayNode all = JSON.arrayNode().add("and");
     addEach(all, partitionFilters);
@@ -66,31 +65,31 @@ public final class Predicates {
   private static void addEach(ArrayNode all, Seq filters) {
     Iterator each = filters.iterator();
     while (each.hasNext()) {
-      ArrayNode found = written((Expression) each.next(), true);
-      if (found != null) {
-        all.add(found);
+      ArrayNode filter = encoded((Expression) each.next(), true);
+      if (filter != null) {
+        all.add(filter);
       }
     }
   }
 
-  /** An expression as an array; null if it is not understood, or may not be weakened. */
-  private static ArrayNode written(Expression node, boolean mayWeaken) {
+  /** Encodes an expression; null if that is not possible without weakening it too much. */
+  private static ArrayNode encoded(Expression node, boolean mayWeaken) {
     if (node instanceof And) {
-      ArrayNode left = written(((And) node).left(), mayWeaken);
-      ArrayNode right = written(((And) node).right(), mayWeaken);
+      ArrayNode left = encoded(((And) node).left(), mayWeaken);
+      ArrayNode right = encoded(((And) node).right(), mayWeaken);
       if (left != null && right != null) {
         return JSON.arrayNode().add("and").add(left).add(right);
       }
       return mayWeaken ? (left != null ? left : right) : null;
     }
     if (node instanceof Or) {
-      ArrayNode left = written(((Or) node).left(), mayWeaken);
-      ArrayNode right = written(((Or) node).right(), mayWeaken);
+      ArrayNode left = encoded(((Or) node).left(), mayWeaken);
+      ArrayNode right = encoded(((Or) node).right(), mayWeaken);
       boolean both = left != null && right != null;
       return both ? JSON.arrayNode().add("or").add(left).add(right) : null;
     }
     if (node instanceof Not) {
-      ArrayNode inner = written(((Not) node).child(), false);
+      ArrayNode inner = encoded(((Not) node).child(), false);
       return inner == null ? null : JSON.arrayNode().add("not").add(inner);
     }
     if (node instanceof BinaryComparison) {
@@ -190,7 +189,7 @@ public final class Predicates {
     return true;
   }
 
-  /** A value as its kind and its text; null if the kernel has no such values. */
+  /** Encodes a value as its kind and text; null if the kernel lacks its type. */
   private static ArrayNode value(Object value, DataType type) {
     ArrayNode found = JSON.arrayNode();
     if (value == null) {

@@ -21,22 +21,22 @@ import org.roaringbitmap.buffer.ImmutableRoaringBitmap;
 import scala.collection.immutable.Seq;
 
 /**
- * Deletion vectors as a filter of Spark's own.
+ * Applies deletion vectors as an ordinary Spark filter.
  *
- * <p>A vector is a roaring bitmap, and Spark has the library that reads them wherever it runs. So
- * the filter is made of calls into that library, which Spark compiles into its generated code:
- * no join, no Python, and no class of ours on any executor.
+ * <p>A vector is a roaring bitmap, and every executor has Spark's library for them. The filter
+ * consists of calls to that library, which Spark compiles into its generated code: it needs no
+ * join, no Python, and no class of Headrace on the executors.
  */
 public final class Vectors {
-  /** The hidden partition column that holds a file's vector, null where there is none. */
+  /** The hidden partition column with the deletion vector of a file; null if it has none. */
   public static final String COLUMN = "__headrace_deletion_vector";
 
   private Vectors() {}
 
-  /** Whether a row of a scan of files is not deleted. */
-  static Expression isKept(LogicalPlan scan) {
+  /** Returns an expression that is true for the rows of a scan that are not deleted. */
+  static Expression isNotDeleted(LogicalPlan scan) {
     Expression vector = UnresolvedAttribute$.MODULE$.quoted(COLUMN);
-    // By its place, not by its name: a table may have a column `_metadata` of its own.
+    // By position, not by name: the table itself may have a column `_metadata`.
     Attribute metadata = (Attribute) scan.metadataOutput().head();
     int rowIndex = ((StructType) metadata.dataType()).fieldIndex("row_index");
     Expression row = new GetStructField(metadata, rowIndex, scala.Option.empty());
@@ -60,15 +60,15 @@ public final class Vectors {
             true,
             new ObjectType(ImmutableRoaringBitmap.class),
             scala.Option.empty());
-    // Rows are counted without a sign: the upper half of them turns negative here, as it must.
-    Expression place =
+    // The bitmap takes unsigned positions, so large positions must become negative integers.
+    Expression position =
         new Cast(row, DataTypes.IntegerType, scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
     Expression contains =
         new Invoke(
             bitmap,
             "contains",
             DataTypes.BooleanType,
-            Predicates.seq(new Expression[] {place}),
+            Predicates.seq(new Expression[] {position}),
             none,
             true,
             false,

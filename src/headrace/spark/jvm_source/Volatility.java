@@ -14,12 +14,12 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * What in an analysed plan may give another value in another run: chance, the clock, and whatever
- * depends on who runs it, where and in which session.
+ * Finds the parts of an analysed plan that may return different values in another run: random
+ * functions, the clock, and everything that depends on the user, the machine or the session.
  *
- * <p>Spark itself says which expressions are not deterministic. The clock and the session are
- * deterministic to it within one query; they are the expressions that it replaces by constants
- * when it optimises the plan. So are texts such as 'now' that become dates or times.
+ * <p>Spark marks expressions that are not deterministic. It treats the clock and the session as
+ * deterministic within one query: they are the expressions that it replaces by constants when it
+ * optimises the plan. Strings such as 'now' that are cast to dates or times are volatile, too.
  */
 public final class Volatility {
   private static final Pattern SPECIAL =
@@ -28,30 +28,30 @@ public final class Volatility {
   private static final String METADATA_COLUMN = "__metadata_col";
   private static final String FILE_METADATA_COLUMN = "__file_source_metadata_col";
 
-  private final Set found = new LinkedHashSet();
+  private final Set reasons = new LinkedHashSet();
   private final ArrayDeque plans = new ArrayDeque();
 
   private Volatility() {}
 
-  /** The reasons, one a line; empty if there are none. */
+  /** Returns the reasons, one per line; an empty string if there are none. */
   static String of(LogicalPlan plan) {
     Volatility walk = new Volatility();
     walk.plans.add(plan);
     while (!walk.plans.isEmpty()) {
       walk.visit((LogicalPlan) walk.plans.poll());
     }
-    return String.join("\n", walk.found);
+    return String.join("\n", walk.reasons);
   }
 
   private void visit(LogicalPlan plan) {
     addAll(plan.children());
     if (plan instanceof Sample) {
-      found.add("TABLESAMPLE takes other rows each run");
+      reasons.add("TABLESAMPLE takes different rows in each run");
     }
     Iterator each = plan.expressions().iterator();
     while (each.hasNext()) {
       Expression expression = (Expression) each.next();
-      if (!isOurs(expression)) {
+      if (!isVectorFilter(expression)) {
         visit(expression);
       }
     }
@@ -64,8 +64,8 @@ public final class Volatility {
     }
   }
 
-  /** Whether it leaves out the rows of a deletion vector, for which it looks at hidden columns. */
-  private static boolean isOurs(Expression expression) {
+  /** Returns whether an expression is the filter of `Vectors`, which uses hidden columns. */
+  private static boolean isVectorFilter(Expression expression) {
     Iterator each = expression.references().iterator();
     while (each.hasNext()) {
       if (((Attribute) each.next()).name().equals(Vectors.COLUMN)) {
@@ -82,7 +82,7 @@ public final class Volatility {
       Expression node = (Expression) waiting.poll();
       String reason = reason(node);
       if (reason != null) {
-        found.add(reason);
+        reasons.add(reason);
       }
       if (node instanceof PlanExpression) {
         plans.add(((PlanExpression) node).plan());
@@ -108,21 +108,21 @@ public final class Volatility {
       return isHidden ? ((AttributeReference) node).name() + " depends on how files are stored" : null;
     }
     if (node instanceof CurrentTimeZone) {
-      return null; // a setting of the project, and so a part of every key
+      return null; // a setting of the project, which is part of every key
     }
     if (node.containsPattern(CURRENT) && isCause(node, CURRENT)) {
-      return node.sql() + " depends on when, where and by whom it is run";
+      return node.sql() + " depends on the time, the user or the session";
     }
     if (node instanceof Cast && isSpecial((Cast) node)) {
-      return node.sql() + " is another time each run";
+      return node.sql() + " is a different time in each run";
     }
     if (!(node instanceof PlanExpression) && !node.deterministic() && isCause(node, null)) {
-      return node.sql() + " is another value each run";
+      return node.sql() + " is a different value in each run";
     }
     return null;
   }
 
-  /** Whether an expression is what it is by itself, and not because of what it is given. */
+  /** Returns whether an expression itself is volatile, rather than one of its children. */
   private static boolean isCause(Expression node, Enumeration.Value pattern) {
     Iterator each = node.children().iterator();
     while (each.hasNext()) {
@@ -146,7 +146,7 @@ public final class Volatility {
       Object text = from.eval(null);
       return text != null && SPECIAL.matcher(text.toString()).matches();
     } catch (RuntimeException error) {
-      return true; // its value cannot be told: it may be one
+      return true; // its value is unknown, so it may be special
     }
   }
 }
