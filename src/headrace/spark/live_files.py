@@ -1,4 +1,7 @@
-"""Lists the live files of a table on Spark: replays checkpoints there, or returns a DataFrame."""
+"""Lists the live files of a table on Spark: replays checkpoints there, or returns a DataFrame.
+
+A session and a table enter; a `Table` whose scans use Spark leaves, or a DataFrame of live files.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime

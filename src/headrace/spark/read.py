@@ -1,4 +1,7 @@
-"""Reads a table at one version as a DataFrame: natively, or by path through Spark Connect."""
+"""Reads a table at one version as a DataFrame: natively, or by path through Spark Connect.
+
+A session and a table, address or snapshot enter; a DataFrame over pinned files leaves.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime

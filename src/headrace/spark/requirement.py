@@ -1,4 +1,4 @@
-"""Checks that PySpark is installed. It is imported before the room, and imports no Spark."""
+"""Checks that PySpark is installed; the package imports it first, and it imports no Spark."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,8 @@
-"""The position of a stream, which Spark stores in its checkpoint."""
+"""The position of a stream, which Spark stores in its checkpoint.
+
+The JSON of a checkpoint enters, and an offset leaves that identifies one file of the log; or the
+reverse.
+"""
 
 from enum import StrEnum
 from typing import Any

@@ -1,4 +1,8 @@
-"""Decides which files of a commit a stream returns, and which commits it rejects."""
+"""Decides which files of a commit a stream returns, and which commits it rejects.
+
+A stream of appended rows cannot express removed ones; the options say what to do about such
+commits.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Executes the leaves of a checkpoint on Spark, and everything else on the embedded engine."""
+"""Executes the leaves of a checkpoint on Spark, and everything else on the embedded engine.
+
+Plans enter; batches leave, with the counts of the workers. Plans that Spark refuses are counted.
+"""
 
 import logging
 from collections import Counter

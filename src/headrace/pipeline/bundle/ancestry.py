@@ -1,4 +1,7 @@
-"""Traces a view's columns to source columns, through all views that it reads."""
+"""Traces a view's columns to source columns, through all views that it reads.
+
+The lineage of each view names its direct inputs; this follows them to the sources.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,7 @@
-"""Hashes values: SHA-256 of their canonical JSON."""
+"""Hashes values: SHA-256 of their canonical JSON.
+
+Equal values have equal hashes on every machine: bundles, keys and plans are identified by them.
+"""
 
 from hashlib import sha256
 from typing import Any

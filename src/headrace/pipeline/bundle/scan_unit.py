@@ -1,4 +1,7 @@
-"""The scan unit: exactly what one view reads of one source."""
+"""The scan unit: exactly what one view reads of one source.
+
+A pin and its pruned files enter; a value leaves that a bundle stores and a run reads from.
+"""
 
 import msgspec
 

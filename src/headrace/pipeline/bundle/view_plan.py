@@ -1,4 +1,7 @@
-"""The plan of one view: everything that is known about it before it runs."""
+"""The plan of one view: everything that is known about it before it runs.
+
+The planner makes it, a bundle stores it, and runs, pages and comparisons read it.
+"""
 
 from enum import StrEnum
 

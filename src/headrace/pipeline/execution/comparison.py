@@ -1,4 +1,8 @@
-"""Compares two results of a view as strictly as its tier requires."""
+"""Compares two results of a view as strictly as its tier requires.
+
+The digests of both results enter and, if available, their rows; a difference in words leaves, or
+None. Rows are read only if the digests differ and the tier has a tolerance.
+"""
 
 from collections.abc import Callable
 

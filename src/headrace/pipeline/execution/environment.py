@@ -1,4 +1,7 @@
-"""Describes the environment of a run: packages, Python and machine; and makes run ids."""
+"""Describes the environment of a run (packages, Python, machine), and makes run ids.
+
+Both are part of a run's record, so that a difference between two runs can be explained.
+"""
 
 import os
 import platform

@@ -1,4 +1,9 @@
-"""Executes a planned run: computes views concurrently, and records each when it ends."""
+"""Executes a planned run: computes views concurrently, and records each when it ends.
+
+A plan with its decisions enters; tables and the record of the run leave. A view starts as soon as
+the views that it reads have results. Ctrl-C cancels the jobs; unfinished views are recorded as
+cancelled.
+"""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping

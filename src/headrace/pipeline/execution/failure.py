@@ -1,4 +1,8 @@
-"""Extracts the failure of a view from a runner's exception, without its stack traces."""
+"""Extracts the failure of a view from a runner's exception, without its stack traces.
+
+An exception of Spark or DataFusion contains the actual error deep in its text; a code and a
+readable text leave, which are recorded.
+"""
 
 import ast
 import re

@@ -1,4 +1,8 @@
-"""Opens Spark on first use, so that a run that skips every view starts no JVM."""
+"""Opens Spark on first use, so that a run that skips every view starts no JVM.
+
+A profile and the caller's session, if there is one, enter; a session leaves when it is first
+needed.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,8 @@
-"""Marks the files that views read, once each, and checks them against their marks for a replay."""
+"""Marks the files that views read, and checks files against their marks.
+
+During a run, the scan units of views enter, and new marks leave for the record. For a replay, a
+scan unit and its recorded marks enter, and a description of each missing or altered file leaves.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,8 @@
-"""The state of a project between runs: its folders and the newest result of each view."""
+"""The state of a project between runs: its folders and the newest result of each view.
+
+The project's manifest enters; the folders leave as places, and results with the plans that made
+them.
+"""
 
 import logging
 from collections.abc import Collection, Mapping

@@ -1,4 +1,7 @@
-"""The recorded runs of a project; a run that died is reported as interrupted."""
+"""The recorded runs of a project; a run that died is reported as interrupted.
+
+The records of the artifact store enter; they leave with their current status, or compared in pairs.
+"""
 
 import msgspec
 

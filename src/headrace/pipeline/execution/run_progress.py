@@ -1,4 +1,7 @@
-"""The observer of a run's progress."""
+"""The observer of a run's progress, and one that ignores everything.
+
+The caller of a run passes it; the run calls it as views start, advance and end.
+"""
 
 from collections.abc import Mapping
 from typing import Protocol

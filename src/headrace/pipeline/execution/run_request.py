@@ -1,4 +1,7 @@
-"""The request for a run."""
+"""The request for a run.
+
+The arguments of `Project.run`, `decide` and `verify` as one value, which all steps of a run share.
+"""
 
 from typing import Any
 

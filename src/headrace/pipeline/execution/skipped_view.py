@@ -1,4 +1,7 @@
-"""Records the views that a run does not compute: skipped, inlined or left out."""
+"""Records the views that a run does not compute: skipped, inlined or left out.
+
+Decisions enter; the record of each such view leaves, with the earlier result that its readers read.
+"""
 
 from collections.abc import Iterator, Mapping
 

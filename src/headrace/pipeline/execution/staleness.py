@@ -1,4 +1,8 @@
-"""Checks whether an earlier result of a view is still valid: whether its table is unchanged."""
+"""Checks whether an earlier result of a view is still valid: whether its table is unchanged.
+
+The recorded version of an output and its table enter; the reason why the result must be computed
+again leaves, or None. It also finds results that a run committed before it died.
+"""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""The folders that a run writes to, held by one run at a time."""
+"""The folders that a run writes to, held by one run at a time.
+
+The state of a project enters; its folders leave, locked and cleaned up after runs that died.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,7 @@
-"""Removes staging tables: at the end of a run, and those of runs that died."""
+"""Removes staging tables: at the end of a run, and those of runs that died.
+
+The folder of staging tables enters. Only files of runs are deleted, whatever else is in the folder.
+"""
 
 import logging
 

@@ -1,4 +1,8 @@
-"""Plans a project and renders its page or its Mermaid graph."""
+"""Plans a project and renders its page or its Mermaid graph.
+
+A project's folder enters; text leaves. The newest runs are read for the status of views, and what a
+run would do now is decided, without starting Spark.
+"""
 
 from collections.abc import Collection, Mapping
 from os import PathLike

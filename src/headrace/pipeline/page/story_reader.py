@@ -1,4 +1,7 @@
-"""Reads the stories of views from the records of runs."""
+"""Reads the stories of views from the records of runs.
+
+The newest records enter; one story per view leaves, for the page and its graph.
+"""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,4 +1,7 @@
-"""The graph that is drawn: sources and views with their status, and what reads what."""
+"""The graph that is drawn: sources and views with their status, and which reads which.
+
+A plan, or the SQL of a project that is not planned, enters; nodes and edges leave.
+"""
 
 from collections.abc import Mapping
 from typing import TypeAlias

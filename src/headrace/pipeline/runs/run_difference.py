@@ -1,4 +1,8 @@
-"""Compares two runs: versions, environment, and the results of views."""
+"""Compares two runs: versions, environment, and the results of views.
+
+Two records and, where they can be read, their bundles enter; the facts that differ and the causes
+of each view leave.
+"""
 
 from collections.abc import Iterator
 from enum import StrEnum

@@ -1,4 +1,7 @@
-"""Delta tables as sources: a snapshot pinned to one version, pruned by the kernel."""
+"""Delta tables as sources: a snapshot pinned to one version, pruned by the kernel.
+
+A request enters; a source leaves whose files, columns and rows all belong to that version.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property

@@ -1,4 +1,8 @@
-"""Resolves the sources of a project's manifest to pinned sources."""
+"""Resolves the sources of a project's manifest to pinned sources.
+
+The manifest, the project's folder and requested versions enter; an opened source for each name
+leaves. A source that is optional and missing becomes an empty one.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

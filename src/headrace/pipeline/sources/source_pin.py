@@ -1,4 +1,7 @@
-"""Pins: the one version of a source that a plan uses throughout."""
+"""Pins: the one version of a source that a plan uses throughout.
+
+A pin is part of a bundle, so it contains no secrets: options and addresses are cleaned here.
+"""
 
 import re
 from collections.abc import Iterable, Mapping

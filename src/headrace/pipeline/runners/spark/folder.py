@@ -1,4 +1,7 @@
-"""Reads and writes folders of Parquet files through Spark's own file systems."""
+"""Reads and writes folders of Parquet files through Spark's own file systems.
+
+The storage options of a place become Hadoop settings of one read or write, not of the session.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,8 @@
-"""Digests results of Spark: written files in the driver, large or unwritten ones on workers."""
+"""Computes the digests of results of Spark, in the driver or on the workers.
+
+A folder or a DataFrame enters; the digest leaves. Small results are read in the driver, since
+starting workers takes longer.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial

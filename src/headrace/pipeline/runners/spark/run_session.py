@@ -1,4 +1,8 @@
-"""Chooses the Spark session of a run."""
+"""Chooses the Spark session of a run.
+
+The caller's session is checked, never changed; without one, the running session or a new one is
+used.
+"""
 
 from typing import Any
 
