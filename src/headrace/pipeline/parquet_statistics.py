@@ -84,7 +84,7 @@ def _lower(value: Any) -> Any:
         return value[:_MAX_CHARACTERS]  # a prefix is not greater than the string
     if isinstance(value, datetime):
         return _time(value.replace(microsecond=value.microsecond // 1000 * 1000))
-    return _plain(value)
+    return _json_value(value)
 
 
 def _upper(value: Any) -> Any:
@@ -93,7 +93,7 @@ def _upper(value: Any) -> Any:
     if isinstance(value, datetime):
         truncated = value.replace(microsecond=value.microsecond // 1000 * 1000)
         return _time(truncated if truncated == value else truncated + _MILLISECOND)
-    return _plain(value)
+    return _json_value(value)
 
 
 def _time(value: datetime) -> str:
@@ -103,7 +103,7 @@ def _time(value: datetime) -> str:
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Decimal):
         return msgspec.Raw(format(value, "f").encode())
     return value.isoformat() if isinstance(value, date) else value

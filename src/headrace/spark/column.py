@@ -64,17 +64,17 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
                 reason = f"the schema has no column {name}, by which the table is partitioned"
                 raise InvalidTableError(table=self.table, reason=reason)
             fields.append(field)
-        return self._spark(self._read_fields(fields))
+        return self._to_spark(self._read_fields(fields))
 
     def data_schema(self) -> spark.StructType:
         """Return the columns that are read from files."""
         partitions = set(map(fold_name, self.partition_columns))
         stored = (f for f in self.logical.fields if fold_name(f.name) not in partitions)
-        return self._spark(self._read_fields(f for f in stored if f.type != _VOID))
+        return self._to_spark(self._read_fields(f for f in stored if f.type != _VOID))
 
     def projection(self) -> list[Column]:
         """Return the table's columns as expressions over those that are read."""
-        pairs = zip(self.logical.fields, self._spark(self.logical), strict=True)
+        pairs = zip(self.logical.fields, self._to_spark(self.logical), strict=True)
         return [self._column(field, logical).alias(field.name) for field, logical in pairs]
 
     def read_name(self, field: Field) -> str:
@@ -89,11 +89,11 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         if field.type == _VOID:
             return F.lit(None)
         column = F.col(quoted(self.read_name(field)))
-        [read_field] = self._spark(self._read_fields([field]))
+        [read_field] = self._to_spark(self._read_fields([field]))
         is_same_type = read_field.dataType == logical_field.dataType
         return column if is_same_type else column.cast(logical_field.dataType)
 
-    def _spark(self, schema: StructType) -> spark.StructType:
+    def _to_spark(self, schema: StructType) -> spark.StructType:
         return spark_schema(schema, table=self.table)
 
     def _read_fields(self, fields: Iterable[Field]) -> StructType:

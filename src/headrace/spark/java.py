@@ -22,7 +22,7 @@ from headrace.errors import JavaNotFoundError
 _LOGGER = logging.getLogger("headrace.spark")
 _OLDEST = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_PATIENCE_S = 60
+_TIMEOUT_S = 60
 
 _SHIM = """\
 #!/bin/sh
@@ -62,7 +62,7 @@ def _major_version(java: str) -> int | None:
     """Return the version of a Java; None if it does not run, such as a placeholder."""
     try:
         process = subprocess.run(  # noqa: S603  (the program that Spark is about to run)
-            [java, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+            [java, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -37,12 +37,12 @@ def progress(
         if not bar.is_shown:
             yield bar
             return
-        with _reported(spark, bar) if is_connect(spark) else _polled(spark, bar):
+        with _receive_progress(spark, bar) if is_connect(spark) else _poll_progress(spark, bar):
             yield bar
 
 
 @contextmanager
-def _polled(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
+def _poll_progress(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
     """Poll the jobs of this thread from another thread."""
     context = spark.sparkContext
     # A tag, not a job group: a thread has only one group, and the user may have set it.
@@ -85,7 +85,7 @@ def _stages(context: SparkContext, job: int, settled: dict[int, list[_Stage]]) -
 
 
 @contextmanager
-def _reported(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
+def _receive_progress(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
     """Receive progress reports from the server."""
 
     def show(

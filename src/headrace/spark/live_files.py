@@ -92,7 +92,7 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
         InvalidArgumentError: the table has a custom executor, which workers cannot run.
     """
     opened = resolve_table(table, storage_options)
-    deferring = DeferringExecutor(_embedded(opened), task_bytes=task_bytes)
+    deferring = DeferringExecutor(_embedded_engine(opened), task_bytes=task_bytes)
     pinned = Table(opened.uri, store=opened.store, executor=deferring, reporter=opened.reporter)
     scan = pinned.snapshot(version=version, as_of=as_of).scan(where=where)
     schema = scan.arrow_schema(columns=columns)
@@ -133,7 +133,7 @@ class ListFilesOfTasks:
                     yield arrow_files(adds, self._context, self._columns)
 
 
-def _embedded(table: Table) -> ArrowExecutor:
+def _embedded_engine(table: Table) -> ArrowExecutor:
     executor = table.executor
     if isinstance(executor, SparkExecutor):
         return executor.embedded

@@ -124,7 +124,7 @@ class ChangeReader(SnapshotReader):
     def partitions(self) -> list[InputPartition]:
         """Return the files with the changed rows, in groups."""
         plan = StreamPlan(self._pinned, self._options)
-        start, end = plan.first_offset(self._pinned.version), self._end()
+        start, end = plan.first_offset(self._pinned.version), self._end_offset()
         if start.part is Part.SNAPSHOT:
             reason = "a change feed needs a start: set it, or startingTimestamp"
             raise InvalidArgumentError(argument="startingVersion", reason=reason)
@@ -137,7 +137,7 @@ class ChangeReader(SnapshotReader):
         size = self._options.partition_bytes
         return list(group_files(pa.concat_tables(files), partition_bytes=size))
 
-    def _end(self) -> Offset:
+    def _end_offset(self) -> Offset:
         last = self._options.ending_version
         return Offset(
             table=self._pinned.metadata.id,

@@ -24,7 +24,7 @@ from headrace.spark.stream_offset import Offset, Part
 from headrace.spark.stream_rule import appended
 from headrace.table import Table
 
-_AGE = ("modified_ms", "path", "dv_id")
+_FILE_ORDER = ("modified_ms", "path", "dv_id")
 """The order of a snapshot's files; their order in the log can vary."""
 
 
@@ -70,11 +70,11 @@ class ChunkReader:
 
     def _snapshot(self, start: Offset) -> Chunk:
         snapshot = self._table.snapshot(version=start.version)
-        columns = list(dict.fromkeys((*FILE_COLUMNS, *_AGE)))
+        columns = list(dict.fromkeys((*FILE_COLUMNS, *_FILE_ORDER)))
         scan = snapshot.scan()
         schema = scan.arrow_schema(columns=columns)
         files = pa.Table.from_batches(scan.batches(columns=columns), schema=schema)
-        files = files.sort_by([(name, "ascending") for name in _AGE]).select(FILE_COLUMNS)
+        files = files.sort_by([(name, "ascending") for name in _FILE_ORDER]).select(FILE_COLUMNS)
         if self._options.read_change_feed:
             timestamp_ms = snapshot.timestamp_ms or 0
             files = inserted_files(files, version=start.version, timestamp_ms=timestamp_ms)

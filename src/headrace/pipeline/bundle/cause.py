@@ -19,10 +19,8 @@ from headrace.pipeline.functions.catalog import describe_change
 from headrace.pipeline.translation.provenance import KERNELS, PACKAGES, QUERY, RUNNER
 
 _FEW = 3
-_TRANSLATED = {
-    QUERY: "translates it",
-    KERNELS: "computes functions that it calls",
-}
+_ACTIVITIES = {QUERY: "translates it", KERNELS: "computes functions that it calls"}
+"""What Headrace does with a view, by the part of its computation."""
 
 
 class CauseKind(StrEnum):
@@ -73,22 +71,28 @@ def explain_change(
     if old is None:
         return (_cause(CauseKind.NEW, "", "it has not run yet"),)
     volatile = (_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile)
-    definition_causes = (*_tokens(old.tokens, new.tokens), *_engine(old.engine, new.engine))
+    definition_causes = (
+        *_token_causes(old.tokens, new.tokens),
+        *_runner_causes(old.engine, new.engine),
+    )
     if old.format != new.format:
         text = f"the key format changed from {old.format} to {new.format}"
         return (*volatile, _cause(CauseKind.FORMAT, "", text), *definition_causes)
     causes = (
         *volatile,
         *definition_causes,
-        *_functions(old, new),
-        *_settings(old.settings, new.settings),
-        *_sources(old, new, old_units, new_units),
-        *_upstream(old.upstream, new.upstream),
+        *_function_causes(old, new),
+        *_setting_causes(old.settings, new.settings),
+        *_source_causes(old, new, old_units, new_units),
+        *_upstream_causes(old.upstream, new.upstream),
     )
     if old.engine == new.engine:
-        causes += tuple(_code(old.computation, new.computation))
+        causes += tuple(_code_causes(old.computation, new.computation))
     # A changed predicate or translation follows from another cause, unless there is none.
-    return causes or (*_translation(old.computation, new.computation), *_predicates(old, new))
+    return causes or (
+        *_translation_causes(old.computation, new.computation),
+        *_predicate_causes(old, new),
+    )
 
 
 def explain_upstream(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Cause, ...]:
@@ -145,7 +149,7 @@ def _cause(kind: CauseKind, subject: str, text: str) -> Cause:
     return Cause(kind=kind, subject=subject, text=text)
 
 
-def _tokens(old: Sequence[str], new: Sequence[str]) -> Iterator[Cause]:
+def _token_causes(old: Sequence[str], new: Sequence[str]) -> Iterator[Cause]:
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
@@ -160,7 +164,7 @@ def _tokens(old: Sequence[str], new: Sequence[str]) -> Iterator[Cause]:
         yield _cause(CauseKind.TOKEN, after or before, f"{change} after `{preceding}`")
 
 
-def _functions(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
+def _function_causes(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
     for name in sorted({*old.functions, *new.functions}):
         if name not in old.functions:
             yield _cause(CauseKind.FUNCTION, name, f"function {name} is now used")
@@ -171,7 +175,7 @@ def _functions(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
                 yield _cause(CauseKind.FUNCTION, name, f"function {name}: {change}")
 
 
-def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+def _setting_causes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
         if before == after:
@@ -184,12 +188,12 @@ def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]
         yield _cause(kind, subject, text)
 
 
-def _engine(old: str, new: str) -> Iterator[Cause]:
+def _runner_causes(old: str, new: str) -> Iterator[Cause]:
     if old != new:
         yield _cause(CauseKind.ENGINE, new, f"the runner was {old} and is {new}")
 
 
-def _code(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+def _code_causes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
     """Yield the changes of the code that runs views: Headrace's own, and its packages."""
     if not old and new:
         yield _cause(CauseKind.CODE, "headrace", "how Headrace computed it was not recorded")
@@ -201,14 +205,14 @@ def _code(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
         yield _cause(CauseKind.CODE, "packages", text)
 
 
-def _translation(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+def _translation_causes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
     """Yield the parts of a view's computation that changed although its SQL did not."""
-    for part, activity in _TRANSLATED.items():
+    for part, activity in _ACTIVITIES.items():
         if old.get(part) != new.get(part):
             yield _cause(CauseKind.CODE, part, f"Headrace now {activity} differently")
 
 
-def _sources(
+def _source_causes(
     old: KeyParts, new: KeyParts, old_units: Sequence[ScanUnit], new_units: Sequence[ScanUnit]
 ) -> Iterator[Cause]:
     units_then = {unit.source: unit for unit in old_units}
@@ -224,18 +228,18 @@ def _sources(
             text = f"source {name} is now a different table ({ids})"
             yield _cause(CauseKind.TABLE, name, text)
             continue
-        yield from _columns(name, then.columns, now.columns)
+        yield from _column_causes(name, then.columns, now.columns)
         if then.order != now.order and set(then.order) == set(now.order):
             before, after = ", ".join(then.order), ", ".join(now.order)
             text = f"source {name}: its columns were ({before}) and are ({after})"
             yield _cause(CauseKind.COLUMN, name, text)
         if then.digest != now.digest and then.where == now.where:
-            change = _files(units_then.get(name), units_now.get(name))
+            change = _describe_file_changes(units_then.get(name), units_now.get(name))
             versions = f" (version {then.version} to {now.version})" if now.version else ""
             yield _cause(CauseKind.FILE, name, f"source {name}: {change}{versions}")
 
 
-def _predicates(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
+def _predicate_causes(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
     for name, now in sorted(new.sources.items()):
         then = old.sources.get(name)
         if then is not None and then.digest != now.digest:
@@ -243,7 +247,7 @@ def _predicates(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
             yield _cause(CauseKind.FILE, name, text)
 
 
-def _columns(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+def _column_causes(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
         if before != after:
@@ -251,7 +255,7 @@ def _columns(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Ite
             yield _cause(CauseKind.COLUMN, f"{source}.{name}", text)
 
 
-def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
+def _describe_file_changes(then: ScanUnit | None, now: ScanUnit | None) -> str:
     if then is None or now is None:
         return "the files that the view reads changed"
     before, after = then.files.read(), now.files.read()
@@ -259,7 +263,7 @@ def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
         return "the files that the view reads changed"
     changes = compare_files(before, after)
     parts = [
-        f"{counted(len(labels), 'file')} {word}: {_few(labels)}"
+        f"{counted(len(labels), 'file')} {word}: {_first_labels(labels)}"
         for labels, word in (
             (changes.added, "added"),
             (changes.removed, "removed"),
@@ -272,12 +276,12 @@ def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
     )
 
 
-def _few(labels: pa.Array) -> str:
+def _first_labels(labels: pa.Array) -> str:
     shown = ", ".join(labels[:_FEW].to_pylist())
     return f"{shown}, ..." if len(labels) > _FEW else shown
 
 
-def _upstream(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+def _upstream_causes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
     for name in sorted({*old, *new}):
         if name not in old:
             yield _cause(CauseKind.UPSTREAM, name, f"view {name} is now read")

@@ -192,7 +192,7 @@ class Decider:
         if key is not None and last is not None and last.record.skip_key == key:
             return self._decide_unchanged(plan, decision, last)
         unreadable = self._last.unreadable.get(plan.name)
-        unrecorded = self._unrecorded(plan, key)
+        unrecorded = self._find_unrecorded(plan, key)
         if unrecorded is not None:
             commit = f"run {unrecorded.note.run} committed it as version {unrecorded.version}"
             reason = (
@@ -261,7 +261,7 @@ class Decider:
     def _why_stale(self, output: OutputVersion, run: str, write: WriteMode) -> str | None:
         return why_stale(output, self._outputs.at(output.uri), run=run, write=write)
 
-    def _unrecorded(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
+    def _find_unrecorded(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
         if plan.header.materialise is not Materialise.OUTPUT:
             return None
         return find_unrecorded_commit(

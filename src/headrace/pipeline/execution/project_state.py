@@ -37,8 +37,8 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
         """Resolve the folders that a manifest names, relative to the project's folder."""
         options = open_options(section.options)
         return cls(
-            outputs=_below(root, section.outputs, options),
-            folder=_below(root, section.state, options),
+            outputs=_resolve(root, section.outputs, options),
+            folder=_resolve(root, section.state, options),
             lease_ms=section.lease_seconds * 1000,
         )
 
@@ -88,5 +88,5 @@ def _read_bundle(store: ArtifactStore, bundle: str) -> Bundle | str:
         return str(error)
 
 
-def _below(root: Path, place: str, options: Mapping[str, Any]) -> Place:
+def _resolve(root: Path, place: str, options: Mapping[str, Any]) -> Place:
     return Place(place if "://" in place else (root / place).resolve(), options=options)

@@ -107,7 +107,7 @@ def _is_commit_of(output: OutputVersion, table: Place, run: str, newest: Snapsho
 def find_damaged_file(snapshot: Snapshot) -> str | None:
     """Return the first live file that is missing or has another size than in the log."""
     root = snapshot.table.uri
-    size_of = _size if scheme_of(root) == "file" else _listed_sizes(snapshot)
+    size_of = _local_size if scheme_of(root) == "file" else _listed_sizes(snapshot)
     has_vectors = False
     for batch in snapshot.scan().batches(columns=["path", "dv_id", "size_bytes"]):
         has_vectors = has_vectors or batch["dv_id"].null_count < batch.num_rows
@@ -122,7 +122,7 @@ def find_damaged_file(snapshot: Snapshot) -> str | None:
     return None
 
 
-def _size(path: str) -> int | None:
+def _local_size(path: str) -> int | None:
     try:
         return os.stat(path).st_size  # noqa: PTH116  (called for each file of a table)
     except OSError:

@@ -68,9 +68,9 @@ def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> Outpu
             protocol=protocol,
             metadata=metadata,
             transaction=write.note.transaction,
-            adds=tuple(map(_add, change.added)),
-            removes=tuple(_removes(change.removed)),
-            changes=tuple(map(_change_file, change.changes)),
+            adds=tuple(map(_add_action, change.added)),
+            removes=tuple(_remove_actions(change.removed)),
+            changes=tuple(map(_change_action, change.changes)),
         )
         totals = _totals(target, change)
         staged = write.staging.stage(change.paths)
@@ -110,9 +110,9 @@ def _plan_change(write: OutputWrite, target: Target, mode: WriteMode, merge: Mer
     target.refuse_other_columns()
     if mode is WriteMode.APPEND:
         return _Change(operation="WRITE", added=added, removed=[], changes=[])
-    partitions = {_partition(file.partition_values) for file in added}
+    partitions = {_partition_key(file.partition_values) for file in added}
     live = snapshot.scan()
-    removed = [file for file in live if _partition(file.partition_values) in partitions]
+    removed = [file for file in live if _partition_key(file.partition_values) in partitions]
     return _Change(operation="WRITE", added=added, removed=removed, changes=[])
 
 
@@ -128,7 +128,7 @@ def _totals(target: Target, change: _Change) -> tuple[int, int]:
     return files, size_bytes
 
 
-def _add(file: StagedFile) -> AddFile:
+def _add_action(file: StagedFile) -> AddFile:
     return AddFile(
         path=log_path(file.path),
         partition_values=file.partition_values,
@@ -139,7 +139,7 @@ def _add(file: StagedFile) -> AddFile:
     )
 
 
-def _change_file(file: StagedFile) -> ChangeFile:
+def _change_action(file: StagedFile) -> ChangeFile:
     return ChangeFile(
         path=log_path(file.path),
         partition_values=file.partition_values,
@@ -148,7 +148,7 @@ def _change_file(file: StagedFile) -> ChangeFile:
     )
 
 
-def _removes(files: Iterable[LiveFile]) -> Iterable[RemoveFile]:
+def _remove_actions(files: Iterable[LiveFile]) -> Iterable[RemoveFile]:
     now_ms = time.time_ns() // 1_000_000
     for file in files:
         yield RemoveFile(
@@ -162,5 +162,5 @@ def _removes(files: Iterable[LiveFile]) -> Iterable[RemoveFile]:
         )
 
 
-def _partition(values: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
+def _partition_key(values: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
     return tuple(sorted(values.items()))

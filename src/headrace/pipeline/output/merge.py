@@ -89,9 +89,9 @@ def merge_rows(write: OutputWrite, snapshot: Snapshot, *, memory_bytes: int) -> 
         merged = _read_merge(copy.folder)
         rows, changes = f"{write.staging.name}/{name}", write.staging.change_folder
         return Replacement(
-            files=[_take_over(copy, add, rows) for add in merged.adds],
+            files=[_move_to_staging(copy, add, rows) for add in merged.adds],
             replaced=frozenset(copy.paths[unquote(remove.path)] for remove in merged.removes),
-            changes=[_take_over(copy, cdc, changes) for cdc in merged.cdcs],
+            changes=[_move_to_staging(copy, cdc, changes) for cdc in merged.cdcs],
         )
 
 
@@ -119,7 +119,7 @@ def _read_merge(copy: Path) -> _Merged:
     )
 
 
-def _take_over(copy: TableCopy, file: Add | Cdc, folder: str) -> StagedFile:
+def _move_to_staging(copy: TableCopy, file: Add | Cdc, folder: str) -> StagedFile:
     """Move a file of the copy into a folder of the staging, and return it as staged."""
     path = unquote(file.path)
     target = f"{folder}/{path.removeprefix(f'{CHANGE_FOLDER}/')}"

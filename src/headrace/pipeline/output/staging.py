@@ -31,7 +31,7 @@ _LOGGER = logging.getLogger("headrace.pipeline")
 CHANGE_FOLDER = "_change_data"
 _FOLDER = "intents"
 _SUFFIX = ".json"
-_HALF = re.compile(r"/\.[^/]+\.json\.[0-9a-f]{32}\.tmp$")
+_INCOMPLETE = re.compile(r"/\.[^/]+\.json\.[0-9a-f]{32}\.tmp$")
 """The name of an intent that is still being written."""
 RUN_FOLDER = re.compile(r"run-.+-[0-9a-f]{8}")
 """The names of the folders below a table that runs write files into."""
@@ -214,7 +214,7 @@ class Journal:
             home=self._store.root,
         )
         content = msgspec.json.encode(intent)
-        self._store.put(_path(intent), content, mode=PutMode.CREATE)
+        self._store.put(_intent_path(intent), content, mode=PutMode.CREATE)
         staging = Staging(intent, table, lock=self._lock)
         try:
             yield staging
@@ -237,11 +237,11 @@ class Journal:
         temporary = f"{self._store.root}/"  # staging tables need no fence
         tables = {
             intent.table
-            for _, intent in self._recorded()
+            for _, intent in self._read_intents()
             if intent.found_dead_ms is None and not intent.table.startswith(temporary)
         }
         for uri in sorted(tables):
-            put_fence(_place(uri, folders).open())
+            put_fence(_table_place(uri, folders).open())
 
     def recover(self, *, folders: Sequence[Place]) -> list[Intent]:
         """Settle the intents of earlier runs; return those that were never committed.
@@ -252,7 +252,7 @@ class Journal:
             folders: The current folders of the project's tables, which may have been moved.
         """
         uncommitted = []
-        for path, recorded in list(self._recorded()):
+        for path, recorded in list(self._read_intents()):
             intent = self._relocate(recorded, folders)
             if intent is None:
                 _LOGGER.warning(
@@ -262,7 +262,7 @@ class Journal:
                 self._forget(path)
                 continue
             try:
-                committed = Staging(intent, _place(intent.table, folders)).settle()
+                committed = Staging(intent, _table_place(intent.table, folders)).settle()
             except HeadraceError as error:
                 _warn(intent, error)
                 uncommitted.append(intent)
@@ -302,7 +302,7 @@ class Journal:
         except HeadraceError as error:
             _warn(staging.intent, error)
             return
-        self._forget(_path(staging.intent))
+        self._forget(_intent_path(staging.intent))
 
     def _settle_failed(self, staging: Staging) -> None:
         """Settle a staging whose block failed; if it had files, later runs settle it again."""
@@ -312,7 +312,7 @@ class Journal:
             _warn(staging.intent, error)
             return
         if not staging.had_uncommitted_files:
-            self._forget(_path(staging.intent))
+            self._forget(_intent_path(staging.intent))
 
     def _forget(self, path: str) -> None:
         """Delete a settled intent; if that fails, the next run settles it again."""
@@ -321,10 +321,10 @@ class Journal:
         except HeadraceError as error:
             _LOGGER.warning("intent %s cannot be deleted: %s", path, error)
 
-    def _recorded(self) -> Iterator[tuple[str, Intent]]:
+    def _read_intents(self) -> Iterator[tuple[str, Intent]]:
         """Yield the recorded intents; delete half-written ones, and leave other files alone."""
         for entry in self._store.list(_FOLDER):
-            if _HALF.search(entry.path):  # left by a process that was killed
+            if _INCOMPLETE.search(entry.path):  # left by a process that was killed
                 self._store.delete([entry.path])
             if not entry.path.endswith(_SUFFIX):
                 continue
@@ -339,7 +339,7 @@ def _run_folder(run: str, commit_id: str) -> str:
     return f"run-{run}-{commit_id[:8]}"
 
 
-def _place(uri: str, folders: Sequence[Place]) -> Place:
+def _table_place(uri: str, folders: Sequence[Place]) -> Place:
     """Return the folder of a table; all folders of a project have the same options."""
     return folders[0].at(uri) if folders else Place(uri)
 
@@ -362,5 +362,5 @@ def _warn(intent: Intent, error: HeadraceError) -> None:
     )
 
 
-def _path(intent: Intent) -> str:
+def _intent_path(intent: Intent) -> str:
     return f"{_FOLDER}/{intent.run}-{intent.view}-{intent.commit_id}{_SUFFIX}"

@@ -62,7 +62,7 @@ def render_page(
         legend=_legend(graph),
         svg=markup(draw(graph, layout)),
         panels=_panels(graph, views, pins, stories),
-        data=_json(_data(graph, layout, views)),
+        data=_json(_script_data(graph, layout, views)),
         script=script,
     )
 
@@ -123,7 +123,7 @@ def _panels(
     )
 
 
-def _data(graph: Graph, layout: Layout, views: Mapping[str, ViewPlan]) -> dict[str, Any]:
+def _script_data(graph: Graph, layout: Layout, views: Mapping[str, ViewPlan]) -> dict[str, Any]:
     """Return the data of the script: names, search terms and layouts."""
     neighbourhoods = Neighbourhoods(graph, steps=_STEPS, fan=_FAN)
     node_numbers = {name: number for number, name in enumerate(graph.nodes)}

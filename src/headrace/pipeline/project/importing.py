@@ -33,7 +33,7 @@ def load_module(file: Path, root: Path) -> ModuleType:
         InvalidViewError: the import fails.
     """
     name = MODULE_PREFIX + file.relative_to(root).with_suffix("").as_posix().replace("/", "_")
-    spec = spec_from_file_location(name, file, loader=_TextLoader(name, str(file)))
+    spec = spec_from_file_location(name, file, loader=_UncachedLoader(name, str(file)))
     assert spec is not None, "an existing file has a spec"
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -47,7 +47,7 @@ def load_module(file: Path, root: Path) -> ModuleType:
     return module
 
 
-class _TextLoader(SourceFileLoader):
+class _UncachedLoader(SourceFileLoader):
     """Compiles modules from source; bytecode is neither read nor written."""
 
     def path_stats(self, path: str) -> dict[str, float]:
@@ -69,7 +69,7 @@ class _ProjectFinder(MetaPathFinder):
         for folder in [str(self._root)] if path is None else path:
             if not _is_below(Path(folder), self._root):
                 continue
-            loaders = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_TextLoader, SOURCE_SUFFIXES)
+            loaders = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_UncachedLoader, SOURCE_SUFFIXES)
             spec = FileFinder(folder, *loaders).find_spec(fullname)
             if spec is not None and spec.loader is not None:
                 return spec

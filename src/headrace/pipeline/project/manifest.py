@@ -92,10 +92,10 @@ def read_manifest(file: Path) -> Manifest:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidProjectError(file=str(file), key="(syntax)", reason=str(error)) from error
-    return _Reader(str(file)).manifest(tables)
+    return _ManifestReader(str(file)).manifest(tables)
 
 
-class _Reader:
+class _ManifestReader:
     """Converts table by table, so that errors name the key."""
 
     def __init__(self, file: str) -> None:

@@ -55,7 +55,7 @@ class _Declared(msgspec.Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...]
 
 
-_MARK = "__headrace_view__"
+_DECLARATION = "__headrace_view__"
 
 
 def view(  # noqa: PLR0913  (one parameter a key of the header)
@@ -93,7 +93,7 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
         ValueError: an argument has an unknown value.
     """
 
-    def mark(build: Builder) -> Builder:
+    def declare(build: Builder) -> Builder:
         header = Header(
             description=description or inspect.getdoc(build) or "",
             materialise=Materialise(materialise),
@@ -107,17 +107,17 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
             contract=contract,
         )
         relations = named_tables(build) if reads is None else tuple(reads)
-        setattr(build, _MARK, _Declared(header=header, reads=relations))
+        setattr(build, _DECLARATION, _Declared(header=header, reads=relations))
         return build
 
-    return mark
+    return declare
 
 
 def declared_views(names: dict[str, Any], *, file: str) -> list[BuilderView]:
     """Return the views that a module declares, sorted by name."""
     views = []
     for name, value in sorted(names.items()):
-        declared = getattr(value, _MARK, None)
+        declared = getattr(value, _DECLARATION, None)
         if isinstance(declared, _Declared):
             views.append(
                 BuilderView(

@@ -59,7 +59,7 @@ OpenStore: TypeAlias = Callable[[str], WritableStore]
 """Opens a folder for reading and writing."""
 
 _LOG = logging.getLogger(__name__)
-_MARK = ("started_ms", "source", "path", "dv_id", "size_bytes", "modified_ns", "content")
+_MARK_COLUMNS = ("started_ms", "source", "path", "dv_id", "size_bytes", "modified_ns", "content")
 
 
 class ArtifactStore:
@@ -154,7 +154,7 @@ class ArtifactStore:
             RunNotFoundError: no run matches, or more than one.
         """
         record = self._find_without_views(run)
-        rows = self._of_run(StoreTable.VIEWS, record, ["record", "recorded_ms"])
+        rows = self._rows_of_run(StoreTable.VIEWS, record, ["record", "recorded_ms"])
         views = {
             view.view: view
             for row in sorted(rows, key=lambda row: row["recorded_ms"] or 0)
@@ -216,7 +216,7 @@ class ArtifactStore:
 
     def plans(self, record: RunRecord, view: str) -> dict[PlanStage, str]:
         """Return the query plans of a view."""
-        rows = self._of_run(StoreTable.PLANS, record, ["stage", "text"], view=view)
+        rows = self._rows_of_run(StoreTable.PLANS, record, ["stage", "text"], view=view)
         return {PlanStage(row["stage"]): row["text"] for row in rows}
 
     def marks(self, source: str, *, until: RunRecord | None = None) -> pa.Table:
@@ -228,9 +228,9 @@ class ArtifactStore:
         """
         is_source = f"source = {literal(source)}"
         is_earlier = "" if until is None else f" AND started_ms <= {until.started_ms}"
-        marks = self._tables[StoreTable.MARKS].read(_MARK, where=f"{is_source}{is_earlier}")
+        marks = self._tables[StoreTable.MARKS].read(_MARK_COLUMNS, where=f"{is_source}{is_earlier}")
         if self._has_marks_in_units():
-            old = self._marks_in_units(where=is_source).select(_MARK)
+            old = self._marks_in_units(where=is_source).select(_MARK_COLUMNS)
             if until is not None:
                 old = old.filter(pc.field("started_ms") <= until.started_ms)
             marks = pa.concat_tables([marks.cast(old.schema), old])
@@ -322,7 +322,7 @@ class ArtifactStore:
             return None
         return self._tables[table].append(pa.Table.from_pylist(rows, schema=SCHEMAS[table]))
 
-    def _of_run(
+    def _rows_of_run(
         self, table: StoreTable, run: RunRecord, columns: list[str], *, view: str | None = None
     ) -> list[dict[str, Any]]:
         where = f"date = DATE '{day_of(run.started_ms)}' AND run = {literal(run.id)}"

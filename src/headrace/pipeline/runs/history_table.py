@@ -152,7 +152,7 @@ class HistoryTable:
                 )
                 version = 0
             else:
-                self._check(snapshot)
+                self._check_writable(snapshot)
                 body, version = CommitBody(operation=APPEND, adds=(add,)), snapshot.version + 1
             outcome = staged.commit(body, version=version)
             if isinstance(outcome, Committed):
@@ -167,14 +167,14 @@ class HistoryTable:
         Returns:
             The new version; None if another writer committed first, so that nothing changed.
         """
-        self._check(snapshot)
+        self._check_writable(snapshot)
         add = self.write_file(rows, data_change=False)
         staged = Staged(self.store, paths=(add.path,), commit_id=uuid4().hex, is_durable=True)
         body = CommitBody(
             operation=REWRITE,
             metadata=self._unpartitioned(snapshot) if snapshot.partition_columns else None,
             adds=(add,),
-            removes=tuple(_remove(file) for file in files),
+            removes=tuple(_remove_action(file) for file in files),
         )
         try:
             outcome = staged.commit(body, version=snapshot.version + 1)
@@ -213,7 +213,7 @@ class HistoryTable:
             stats=read_statistics(pq.read_metadata(pa.BufferReader(content)), self.schema),
         )
 
-    def _check(self, snapshot: Snapshot) -> None:
+    def _check_writable(self, snapshot: Snapshot) -> None:
         check_writable(
             snapshot.protocol, snapshot.metadata, table=self.store.root, removes_files=True
         )
@@ -229,7 +229,7 @@ class HistoryTable:
         )
 
 
-def _remove(file: LiveFile) -> RemoveFile:
+def _remove_action(file: LiveFile) -> RemoveFile:
     return RemoveFile(
         path=file.path,
         deletion_timestamp=_now_ms(),

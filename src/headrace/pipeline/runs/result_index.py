@@ -18,7 +18,7 @@ from headrace.storage.store import PutMode, WritableStore
 
 _PATH = "results.json"
 _FORMAT = 1
-_STANDING = pa.array([ViewStatus.RAN.value, ViewStatus.SKIPPED.value])
+_VALID_STATUSES = pa.array([ViewStatus.RAN.value, ViewStatus.SKIPPED.value])
 
 
 class StandingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ def rebuild_index(views: HistoryTable, runs: HistoryTable) -> ResultIndex:
     """Find the newest result of each view in the tables."""
     version = views.version()
     rows = views.read(["run", "view", "status", "recorded_ms"])
-    rows = rows.filter(pc.is_in(rows["status"], value_set=_STANDING))
+    rows = rows.filter(pc.is_in(rows["status"], value_set=_VALID_STATUSES))
     started = runs.read(["run", "kind", "bundle", "started_ms"])
     started = started.filter(pc.equal(started["kind"], RunKind.RUN.value))
     started = started.group_by(["run", "bundle"]).aggregate([("started_ms", "max")])

@@ -23,7 +23,7 @@ from headrace.storage.store import ObjectMeta
 
 _COMMITS_BETWEEN = 32
 _FILES_TO_MERGE = 8
-_LARGEST_BYTES = 64 << 20
+_MAX_MERGED_BYTES = 64 << 20
 GRACE_MS = 60 * 60 * 1000
 """How long an unneeded file is kept: a reader may have opened the table just before."""
 
@@ -50,7 +50,7 @@ def keep_up(table: HistoryTable, *, now_ms: int | None = None) -> None:
         HeadraceError, DeltaError: a step failed; the table is still valid.
     """
     log = _list_log(table)
-    if _newest(log, CommitName) - _newest(log, CheckpointName) < _COMMITS_BETWEEN:
+    if _newest_version(log, CommitName) - _newest_version(log, CheckpointName) < _COMMITS_BETWEEN:
         return
     table.unpartition()
     merge_small_files(table)
@@ -67,7 +67,9 @@ def merge_small_files(table: HistoryTable) -> None:
         group = _group_to_merge(list(snapshot.scan()))
         if not group:
             return
-        rows = pa.concat_tables([_read(table, file) for file in group], promote_options="default")
+        rows = pa.concat_tables(
+            [_read_rows(table, file) for file in group], promote_options="default"
+        )
         if table.replace_files(snapshot, group, rows) is None:
             return  # another writer committed first; the next upkeep tries again
 
@@ -79,7 +81,9 @@ def delete_expired(table: HistoryTable, *, now_ms: int) -> None:
     """
     before_ms = now_ms - GRACE_MS
     log = _list_log(table)
-    checkpoint_version = _newest([e for e in log if e.modified_ms <= before_ms], CheckpointName)
+    checkpoint_version = _newest_version(
+        [e for e in log if e.modified_ms <= before_ms], CheckpointName
+    )
     snapshot = table.snapshot()
     if checkpoint_version == NO_VERSION or snapshot is None:
         return
@@ -96,7 +100,7 @@ def _group_to_merge(files: Sequence[LiveFile]) -> list[LiveFile]:
     """Return the files of the smallest size class that has enough to merge, oldest first."""
     by_size_class: dict[int, list[LiveFile]] = {}
     for file in files:
-        if file.deletion_vector is None and file.size_bytes < _LARGEST_BYTES:
+        if file.deletion_vector is None and file.size_bytes < _MAX_MERGED_BYTES:
             by_size_class.setdefault(_size_class(file), []).append(file)
     groups = [
         by_size_class[size_class]
@@ -111,7 +115,7 @@ def _size_class(file: LiveFile) -> int:
     return int(math.log(max(1, rows), _FILES_TO_MERGE) + 1e-9)
 
 
-def _read(table: HistoryTable, file: LiveFile) -> pa.Table:
+def _read_rows(table: HistoryTable, file: LiveFile) -> pa.Table:
     with table.store.open(file.path) as opened:
         return pq.read_table(opened)
 
@@ -120,7 +124,7 @@ def _list_log(table: HistoryTable) -> list[ObjectMeta]:
     return list(table.store.list(LOG_DIRECTORY))
 
 
-def _newest(log: Sequence[ObjectMeta], kind: type[CommitName | CheckpointName]) -> int:
+def _newest_version(log: Sequence[ObjectMeta], kind: type[CommitName | CheckpointName]) -> int:
     """Return the newest version that has a file of a kind in the log."""
     names = (parse_name(entry.path.rpartition("/")[2]) for entry in log)
     return max((name.version for name in names if isinstance(name, kind)), default=NO_VERSION)

@@ -83,7 +83,7 @@ class _Expansion:
         """Return a rewritten call that starts at a token, and the token after it."""
         words = self._words
         function = self._catalog[words[call_index].text.casefold()]
-        close = self._closing(call_index + 1)
+        close = self._closing_index(call_index + 1)
         arguments = list(self._arguments(call_index + 2, close))
         modifier = ""
         first = call_index + 2
@@ -122,7 +122,7 @@ class _Expansion:
     def _span(self, first: int, end: int) -> str:
         return self.text(first, end, self._words[first].start, self._words[end - 1].end + 1)
 
-    def _closing(self, opening: int) -> int:
+    def _closing_index(self, opening: int) -> int:
         """Return the token that closes the bracket at a token."""
         depth = 0
         for index in range(opening, len(self._words)):
@@ -154,7 +154,7 @@ class _Expansion:
         for clause in ("filter", "over"):
             if clause in clauses:
                 is_bracket = self._words[index + 1].token_type is TokenType.L_PAREN
-                end = self._closing(index + 1) + 1 if is_bracket else index + 2
+                end = self._closing_index(index + 1) + 1 if is_bracket else index + 2
                 text, index = f"{text} {self._span(index, end)}", end
         return text, index
 

@@ -17,7 +17,7 @@ from headrace.spark.file_system import (
     spark_address,
 )
 
-_WITHOUT_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+_WITHOUT_SUCCESS_FILE = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 
 def write_folder(frame: DataFrame, folder: Place, *, partition_by: Sequence[str]) -> None:
@@ -30,7 +30,7 @@ def write_folder(frame: DataFrame, folder: Place, *, partition_by: Sequence[str]
     check_file_system(frame.sparkSession, address)
     settings = hadoop_settings(address, folder.options)
     writer = frame.write.mode("overwrite").partitionBy(*partition_by)
-    writer.options(**_WITHOUT_MARK, **settings).parquet(spark_address(folder.uri, address))
+    writer.options(**_WITHOUT_SUCCESS_FILE, **settings).parquet(spark_address(folder.uri, address))
 
 
 def read_folder(session: SparkSession, folder: Place, schema: pa.Schema) -> DataFrame:

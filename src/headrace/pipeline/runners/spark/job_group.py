@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from headrace.errors import RunCancelledError
 from headrace.pipeline.runs.artifact import PlanStage
 
-_PATIENCE_S = 2.0
-_PAUSE_S = 0.005
-_RECENT = 64
+_TIMEOUT_S = 2.0
+_POLL_S = 0.005
+_MAX_RECENT_QUERIES = 64
 _STAGES = {
     "== Analyzed Logical Plan ==": PlanStage.LOGICAL,
     "== Optimized Logical Plan ==": PlanStage.OPTIMISED,
@@ -117,15 +117,17 @@ class SparkExecution:
 
     def _first_query(self) -> Any | None:
         """Return the finished query that computed the view; None if Spark does not report it."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < deadline:
             count = self._store.executionsCount()
-            recent = self._store.executionsList(max(0, count - _RECENT), _RECENT)
+            recent = self._store.executionsList(
+                max(0, count - _MAX_RECENT_QUERIES), _MAX_RECENT_QUERIES
+            )
             for index in range(recent.size()):
                 query = recent.apply(index)
                 if query.description() == self._query and query.completionTime().isDefined():
                     return query
-            time.sleep(_PAUSE_S)
+            time.sleep(_POLL_S)
         return None
 
     def _analysed(self, query: int) -> str:
