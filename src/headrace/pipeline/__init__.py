@@ -75,7 +75,7 @@ __all__ = [
 
 
 _RENAMED = {"Engine": RunnerKind}
-"""Deprecated names, which go with the next minor release."""
+"""Deprecated names, which the next minor release removes."""
 
 
 def __getattr__(name: str) -> type[RunnerKind]:

@@ -62,7 +62,7 @@ def open_table(
     return Table(uri, storage_options=storage_options, executor=executor, reporter=reporter)
 
 
-def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
+def files(  # noqa: PLR0913  (the arguments of a scan)
     spark: SparkSession,
     table: Table | str | PathLike[str],
     *,

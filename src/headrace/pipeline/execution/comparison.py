@@ -34,7 +34,7 @@ def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, an
         case Tier.CANONICAL:
             if then.order_digest is None or now.order_digest is None:
                 return (
-                    "the order of its rows is not known, since Spark keeps none in memory; "
+                    "the order of its rows is unknown, since Spark does not preserve it in memory; "
                     "materialise it as staging or output"
                 )
             has_same_order = then.order_digest == now.order_digest

@@ -216,11 +216,11 @@ class Decider:
         causes = causes or explain_upstream(
             last.record.upstream_keys if last else {}, _known_keys(keys_read)
         )
-        reason = "; ".join(map(str, causes)) or "its last result has another key"
+        reason = "; ".join(map(str, causes)) or "its last result has a different key"
         return _replace(decision, reason=reason, causes=causes)
 
     def _decide_unchanged(self, plan: ViewPlan, decision: Decision, last: LastResult) -> Decision:
-        """Skip a view whose key is unchanged, unless its table is not what its run left."""
+        """Skip a view whose key is unchanged, unless its table has changed since its run."""
         origin = last.record.result_of or last.run
         if plan.header.materialise is not Materialise.OUTPUT:
             reason = f"nothing that it depends on has changed since run {origin}"
@@ -235,7 +235,7 @@ class Decider:
             return _replace(decision, reason=f"{stale}")
         reason = (
             f"nothing that it depends on has changed since run {origin}, "
-            f"and version {output.version} of its table stands"
+            f"and version {output.version} of its table is current"
         )
         return _replace(decision, action=Action.SKIP, reason=reason)
 
@@ -282,7 +282,7 @@ class Decider:
         if running:
             if decision.action is Action.RUN:
                 return decision
-            reason = f"it is not kept, and {', '.join(running)} reads it"
+            reason = f"its result is not stored, and {', '.join(running)} reads it"
             keys_read = self._keys_read(plan)
             return _replace(
                 decision,

@@ -99,9 +99,7 @@ class ArtifactStore:
 
     def add_bundle(self, bundle: Bundle) -> None:
         """Store a bundle and its lists of files, if they are not stored yet."""
-        if (
-            bundle.format == FORMAT
-        ):  # a bundle of an older format was read from this store, and stays there
+        if bundle.format == FORMAT:  # a bundle of an older format was read from this store
             self._blobs.put_bundle(bundle)
 
     def add_views(self, record: RunRecord, views: Sequence[ViewRun]) -> None:
