@@ -40,18 +40,18 @@ def crossings_by_pairs(layers: Layers) -> int:
 @pytest.mark.property
 @given(graphs())
 def test_every_view_stands_to_the_right_of_what_it_reads(graph: Graph) -> None:
-    places = lay_out(graph).places
-    assert all(places[a][0] + WIDTH < places[b][0] for a, b in graph.edges)
+    corners = lay_out(graph).corners
+    assert all(corners[a][0] + WIDTH < corners[b][0] for a, b in graph.edges)
 
 
 @pytest.mark.property
 @given(graphs())
 def test_no_two_boxes_overlap_and_all_are_inside(graph: Graph) -> None:
     layout = lay_out(graph)
-    for x, y in layout.places.values():
+    for x, y in layout.corners.values():
         assert 0 <= x <= layout.width - WIDTH
         assert 0 <= y <= layout.height - HEIGHT
-    for (x, y), (u, v) in combinations(layout.places.values(), 2):
+    for (x, y), (u, v) in combinations(layout.corners.values(), 2):
         assert abs(x - u) >= WIDTH or abs(y - v) >= HEIGHT
 
 
@@ -61,8 +61,8 @@ def test_every_edge_has_its_path(graph: Graph) -> None:
     layout = lay_out(graph)
     assert set(layout.paths) == set(graph.edges)
     for (a, b), path in layout.paths.items():
-        assert path.startswith(f"M{layout.places[a][0] + WIDTH} ")
-        assert path.endswith(f" {layout.places[b][0]} {layout.places[b][1] + HEIGHT // 2}")
+        assert path.startswith(f"M{layout.corners[a][0] + WIDTH} ")
+        assert path.endswith(f" {layout.corners[b][0]} {layout.corners[b][1] + HEIGHT // 2}")
 
 
 @pytest.mark.property
@@ -119,7 +119,7 @@ def test_the_same_graph_always_looks_the_same() -> None:
 
 
 def test_an_empty_graph_is_laid_out() -> None:
-    assert lay_out(Graph(nodes={}, edges=())).places == {}
+    assert lay_out(Graph(nodes={}, edges=())).corners == {}
 
 
 def test_a_neighbourhood_holds_what_is_near_in_both_directions() -> None:

@@ -88,5 +88,5 @@ def _read_bundle(store: ArtifactStore, bundle: str) -> Bundle | str:
         return str(error)
 
 
-def _resolve(root: Path, place: str, options: Mapping[str, Any]) -> Place:
-    return Place(place if "://" in place else (root / place).resolve(), options=options)
+def _resolve(root: Path, address: str, options: Mapping[str, Any]) -> Place:
+    return Place(address if "://" in address else (root / address).resolve(), options=options)

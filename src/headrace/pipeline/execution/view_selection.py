@@ -1,4 +1,4 @@
-"""Selects views by name, by pattern, and by their place in the graph.
+"""Selects views by name, by pattern, and by their position in the graph.
 
 `revenue` selects one view, `rev*` all that match, `+revenue` also everything that it reads, and
 `revenue+` also everything that reads it.

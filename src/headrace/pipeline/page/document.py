@@ -132,7 +132,7 @@ def _script_data(graph: Graph, layout: Layout, views: Mapping[str, ViewPlan]) ->
     def picture(shown: Layout) -> dict[str, Any]:
         return {
             "size": [shown.width, shown.height],
-            "nodes": [[node_numbers[name], x, y] for name, (x, y) in shown.places.items()],
+            "nodes": [[node_numbers[name], x, y] for name, (x, y) in shown.corners.items()],
             "edges": [[edge_numbers[edge], path] for edge, path in shown.paths.items()],
         }
 

@@ -19,7 +19,7 @@ def draw(graph: Graph, layout: Layout) -> Element:
         element("path", class_="edge", d=layout.paths[a, b], data_a=numbers[a], data_b=numbers[b])
         for a, b in graph.edges
     ]
-    nodes = [_box(node, numbers[name], layout.places[name]) for name, node in graph.nodes.items()]
+    nodes = [_box(node, numbers[name], layout.corners[name]) for name, node in graph.nodes.items()]
     return element(
         "svg",
         element("g", *edges, class_="edges"),

@@ -8,7 +8,7 @@ import msgspec
 
 from headrace.pipeline.page.layering import layer
 from headrace.pipeline.page.ordering import order
-from headrace.pipeline.page.placing import place
+from headrace.pipeline.page.placing import vertical_centres
 from headrace.pipeline.page.view_graph import Edge, Graph
 
 WIDTH, HEIGHT = 212, 62
@@ -21,7 +21,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     width: int
     height: int
-    places: dict[str, tuple[int, int]]
+    corners: dict[str, tuple[int, int]]
     """The upper left corner of each box."""
     paths: dict[Edge, str]
     """The SVG path of each edge."""
@@ -32,7 +32,7 @@ def lay_out(graph: Graph) -> Layout:
     names = list(graph.nodes)
     layers = layer(names, graph.edges)
     order(layers)
-    middles = place(layers, node_height=HEIGHT + _GAP_Y, bend_height=_BEND)
+    middles = vertical_centres(layers, node_height=HEIGHT + _GAP_Y, bend_height=_BEND)
     xs = [0] * len(middles)
     for column, row in enumerate(layers.rows):
         for item in row:
@@ -41,7 +41,7 @@ def lay_out(graph: Graph) -> Layout:
     return Layout(
         width=len(layers.rows) * (WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN,
         height=max((y for _, y in points), default=0) + HEIGHT // 2 + _MARGIN,
-        places={name: (points[i][0], points[i][1] - HEIGHT // 2) for i, name in enumerate(names)},
+        corners={name: (points[i][0], points[i][1] - HEIGHT // 2) for i, name in enumerate(names)},
         paths={
             (names[a], names[b]): _path([points[item] for item in (a, *bends, b)])
             for (a, b), bends in layers.routes.items()

@@ -51,7 +51,7 @@ def source_panel(pin: SourcePin, *, read_by: Sequence[str]) -> Element:
         _facts(
             [
                 ("kind", [pin.kind]),
-                ("place", [element("code", pin.uri)]),
+                ("address", [element("code", pin.uri)]),
                 ("version", ["none" if pin.version is None else f"{pin.version} ({pin.origin})"]),
                 ("committed", [] if pin.timestamp_ms is None else [_time(pin.timestamp_ms)]),
                 ("partitioned by", [", ".join(pin.partition_columns)]),

@@ -14,7 +14,7 @@ _BEND_WEIGHT = 4.0
 """The weight of a link between two bends, so that long edges are straight."""
 
 
-def place(layers: Layers, *, node_height: float, bend_height: float) -> list[float]:
+def vertical_centres(layers: Layers, *, node_height: float, bend_height: float) -> list[float]:
     """Return the vertical centre of each node and bend."""
     heights = [
         bend_height if layers.is_bend(i) else node_height for i in range(len(layers.left_links))
