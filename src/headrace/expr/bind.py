@@ -94,28 +94,28 @@ class _Binder(msgspec.Struct, frozen=True):
                 assert_never(predicate)
 
     def _bind_boolean(self, column: Column) -> BoundPredicate:
-        found = self.columns.find(column)
-        if found is None:
+        resolved = self.columns.find(column)
+        if resolved is None:
             return Opaque(str(column), (column,))
-        if found.column.type != PrimitiveType("boolean"):
-            raise mismatch(found.column, Literal(True))
-        return Compare(found.column, CompareOp.EQ, Literal(True))
+        if resolved.column.type != PrimitiveType("boolean"):
+            raise mismatch(resolved.column, Literal(True))
+        return Compare(resolved.column, CompareOp.EQ, Literal(True))
 
     def _bind_compare(self, predicate: Compare[Column]) -> BoundPredicate:
-        found = self.columns.find(predicate.column)
+        resolved = self.columns.find(predicate.column)
         if predicate.literal.value is None:
             is_safe = predicate.op is CompareOp.SAFE_EQ
             return self._bind_is_null(predicate.column) if is_safe else Constant(None)
-        if found is None or not found.is_comparable:
+        if resolved is None or not resolved.is_comparable:
             return _opaque(predicate)
-        bound = compare(found.column, predicate.op, predicate.literal, zone=self.zone)
+        bound = compare(resolved.column, predicate.op, predicate.literal, zone=self.zone)
         return bound or self._left_open(predicate)
 
     def _bind_in(self, predicate: In[Column]) -> BoundPredicate:
-        found = self.columns.find(predicate.column)
-        if found is None or not found.is_comparable:
+        resolved = self.columns.find(predicate.column)
+        if resolved is None or not resolved.is_comparable:
             return _opaque(predicate)
-        bound = compare_any(found.column, predicate.literals, zone=self.zone)
+        bound = compare_any(resolved.column, predicate.literals, zone=self.zone)
         return bound or self._left_open(predicate)
 
     def _left_open(self, predicate: Compare[Column] | In[Column]) -> Opaque:
@@ -125,14 +125,14 @@ class _Binder(msgspec.Struct, frozen=True):
         return Opaque(f"CAST({predicate} AS BOOLEAN)", (predicate.column,))
 
     def _bind_is_null(self, column: Column) -> BoundPredicate:
-        found = self.columns.find(column)
-        if found is None:
+        resolved = self.columns.find(column)
+        if resolved is None:
             return _opaque(IsNull(column))
         # Statistics have no null count for a struct, only for its members.
-        is_struct = isinstance(found.column.type, StructType)
+        is_struct = isinstance(resolved.column.type, StructType)
         if is_struct and self.columns.basis is Basis.STATISTICS:
             return _opaque(IsNull(column))
-        return IsNull(found.column)
+        return IsNull(resolved.column)
 
     def _bind_starts_with(self, predicate: StartsWith[Column]) -> BoundPredicate:
         column = self._text_column(predicate.column)
@@ -145,15 +145,15 @@ class _Binder(msgspec.Struct, frozen=True):
         if self.columns.basis is Basis.VALUES or column.is_partition:
             return Like(column, predicate.pattern)
         # Bounds can only decide the prefix of a pattern.
-        rest = _opaque(predicate)
-        return And((StartsWith(column, predicate.prefix), rest)) if predicate.prefix else rest
+        opaque = _opaque(predicate)
+        return And((StartsWith(column, predicate.prefix), opaque)) if predicate.prefix else opaque
 
     def _text_column(self, column: Column) -> BoundColumn | None:
         """Return a string column that is compared byte by byte; None for any other column."""
-        found = self.columns.find(column)
-        if found is None or not found.is_comparable:
+        resolved = self.columns.find(column)
+        if resolved is None or not resolved.is_comparable:
             return None
-        return found.column if found.column.type == PrimitiveType("string") else None
+        return resolved.column if resolved.column.type == PrimitiveType("string") else None
 
 
 def _opaque(

@@ -112,7 +112,7 @@ def instant(moment: datetime, zone: tzinfo | None) -> datetime:
     """
     if moment.tzinfo is None:
         if zone is None:
-            raise UnrepresentableError(f"it depends on the session's time zone when {moment} is")
+            raise UnrepresentableError(f"{moment} depends on the session's time zone")
         moment = moment.replace(tzinfo=zone)
     return as_instant(moment)
 
@@ -121,13 +121,13 @@ def as_double(value: Value) -> float:
     """Convert a literal to a double, the common type of a double and any other number."""
     match value:
         case bool():
-            raise TypeError("a boolean is no number")
+            raise TypeError("a boolean is not a number")
         case str():
             return parse_float(value)
         case int() | float() | Decimal():
             return float(value)
         case _:
-            raise TypeError(f"{value!r} is no number")
+            raise TypeError(f"{value!r} is not a number")
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -152,7 +152,7 @@ def _boolean(value: Value) -> bool:
         return value
     if isinstance(value, str):
         return parse_boolean(value)
-    raise TypeError(f"{value!r} is no boolean")
+    raise TypeError(f"{value!r} is not a boolean")
 
 
 def _fit_float(value: Value) -> Fit | None:
@@ -178,7 +178,7 @@ def _whole(value: Value) -> Value:
 def _fit_number(value: Value, grid: Grid, round_to: int | None) -> Fit | None:
     match value:
         case bool():
-            raise TypeError("a boolean is no number")
+            raise TypeError("a boolean is not a number")
         case int() | Decimal() if round_to is not None:
             return _fit_rounded(value, grid, round_to)
         case int():
@@ -194,7 +194,7 @@ def _fit_number(value: Value, grid: Grid, round_to: int | None) -> Fit | None:
             least = _first(grid, lambda units: grid.as_double(units) >= value)
             return _on_grid(least, _first(grid, lambda u: grid.as_double(u) > value) - 1, grid)
         case _:
-            raise TypeError(f"{value!r} is no number")
+            raise TypeError(f"{value!r} is not a number")
 
 
 def _fit_rounded(value: int | Decimal, grid: Grid, scale: int) -> Fit | None:
@@ -242,7 +242,7 @@ def _fit_date(value: Value, zone: tzinfo | None) -> Fit:
     else:
         moment = as_instant(value)
         if zone is None:
-            raise UnrepresentableError("a day begins when the session's time zone says")
+            raise UnrepresentableError("the start of a day depends on the session's time zone")
         day = _in_zone(moment, zone).date()
         # Some zones set clocks forward at midnight: then the day begins later.
         start = instant(datetime.combine(day, begins), zone)
@@ -262,7 +262,7 @@ def _moment(value: Value) -> datetime:
         case str():
             return parse_timestamp(value)
         case _:
-            raise TypeError(f"{value!r} is no time")
+            raise TypeError(f"{value!r} is not a time")
 
 
 def _wall_time(value: Value, zone: tzinfo | None) -> datetime:
@@ -275,7 +275,7 @@ def _wall_time(value: Value, zone: tzinfo | None) -> datetime:
     if isinstance(value, str) or moment.tzinfo is None:
         return moment.replace(tzinfo=None)
     if not isinstance(zone, timezone):
-        raise UnrepresentableError("clocks of the session's time zone are put forward and back")
+        raise UnrepresentableError("the session's time zone skips and repeats wall-clock times")
     return _in_zone(as_instant(moment), zone)
 
 
@@ -283,4 +283,4 @@ def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
     try:
         return moment.astimezone(zone).replace(tzinfo=None)
     except OverflowError as error:
-        raise UnrepresentableError(f"{moment} is beyond the years that Python knows") from error
+        raise UnrepresentableError(f"{moment} is outside the range of Python's datetime") from error

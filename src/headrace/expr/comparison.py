@@ -60,20 +60,20 @@ def compare(
         scale = _compared_scale(column, op, literal)
     except _AmbiguousError:
         return None
-    found = _fit(literal, literal.value, column, zone=zone, round_to=scale)
-    if found is None:
+    fitted = _fit(literal, literal.value, column, zone=zone, round_to=scale)
+    if fitted is None:
         return None
     match op:
         case CompareOp.LT:
-            return _against(column, op, found.least, beyond=_always(column))
+            return _against(column, op, fitted.least, beyond=_always(column))
         case CompareOp.LE:
-            return _against(column, op, found.greatest, beyond=_never(column))
+            return _against(column, op, fitted.greatest, beyond=_never(column))
         case CompareOp.GT:
-            return _against(column, op, found.greatest, beyond=_always(column))
+            return _against(column, op, fitted.greatest, beyond=_always(column))
         case CompareOp.GE:
-            return _against(column, op, found.least, beyond=_never(column))
+            return _against(column, op, fitted.least, beyond=_never(column))
         case CompareOp.EQ | CompareOp.NE | CompareOp.SAFE_EQ:
-            return _equal(column, op, found)
+            return _equal(column, op, fitted)
         case _:
             assert_never(op)
 
@@ -95,14 +95,14 @@ def compare_any(
         or _rounds(known, column.type)
     ):
         return None
-    if any(found and not found.is_exact and not found.is_empty for found in fits):
+    if any(fitted and not fitted.is_exact and not fitted.is_empty for fitted in fits):
         return None  # several values become the same double: too rare to support
     has_null = len(known) < len(literals)
-    kept = dict.fromkeys(found.least for found in fits if found and found.is_exact)
-    if not kept:
+    distinct = dict.fromkeys(fitted.least for fitted in fits if fitted and fitted.is_exact)
+    if not distinct:
         return Constant(None) if has_null else _never(column)
     nulls = (Literal(None),) if has_null else ()
-    return In(column, (*map(Literal, kept), *nulls))
+    return In(column, (*map(Literal, distinct), *nulls))
 
 
 def mismatch(column: BoundColumn, literal: Literal) -> PredicateTypeError:
@@ -132,7 +132,7 @@ def _compared_scale(column: BoundColumn, op: CompareOp, literal: Literal) -> int
     kind = column_decimal(column.type)
     if kind is None or (op in _INEQUALITIES and kind is not column.type):
         return None  # for integer columns, Spark uses the nearest integer
-    scales = {common_scale((kind, own)) for own in literal_decimals(literal)}
+    scales = {common_scale((kind, literal_type)) for literal_type in literal_decimals(literal)}
     if len(scales) > 1:
         raise _AmbiguousError
     return scales.pop() if scales else None
@@ -226,16 +226,16 @@ def _against(
     return beyond if value is None else Compare(column, op, Literal(value))
 
 
-def _equal(column: BoundColumn, op: CompareOp, found: Fit) -> BoundPredicate:
-    if found.is_exact:
-        return Compare(column, op, Literal(found.least))
-    if found.is_empty:
+def _equal(column: BoundColumn, op: CompareOp, fitted: Fit) -> BoundPredicate:
+    if fitted.is_exact:
+        return Compare(column, op, Literal(fitted.least))
+    if fitted.is_empty:
         if op is CompareOp.SAFE_EQ:
             return Constant(False)
         return _never(column) if op is CompareOp.EQ else _always(column)
     among = (
-        Compare(column, CompareOp.GE, Literal(found.least)),
-        Compare(column, CompareOp.LE, Literal(found.greatest)),
+        Compare(column, CompareOp.GE, Literal(fitted.least)),
+        Compare(column, CompareOp.LE, Literal(fitted.greatest)),
     )
     if op is CompareOp.SAFE_EQ:
         return And((*among, Not(IsNull(column))))

@@ -34,11 +34,11 @@ def literal_decimals(literal: Literal) -> tuple[DecimalType, ...]:
     A plain integer literal has the precision of its digits, a cast one that of its type. In SQL
     text the two look alike, so both are possible for a literal with a declared type.
     """
-    own = own_decimal(literal.value)
-    if own is None:
+    smallest = own_decimal(literal.value)
+    if smallest is None:
         return ()
     declared = None if literal.declared is None else column_decimal(literal.declared)
-    return (own,) if declared is None else (own, declared)
+    return (smallest,) if declared is None else (smallest, declared)
 
 
 def listed_decimal(literal: Literal) -> DecimalType | None:
@@ -56,8 +56,8 @@ def listed_decimal(literal: Literal) -> DecimalType | None:
 def common_scale(types: Iterable[DecimalType]) -> int:
     """Return the number of fractional digits that Spark compares."""
     known = tuple(types)
-    whole = max(found.precision - found.scale for found in known)
-    return min(max(found.scale for found in known), max(MOST_DIGITS - whole, 0))
+    whole = max(kind.precision - kind.scale for kind in known)
+    return min(max(kind.scale for kind in known), max(MOST_DIGITS - whole, 0))
 
 
 def rounded(units: int, *, digits: int) -> int:
@@ -75,8 +75,8 @@ def rounded_literal(value: int | Decimal, *, scale: int) -> int | None:
         units = value * 10**scale
     else:
         exponent = value.as_tuple().exponent
-        own = max(-exponent if isinstance(exponent, int) else 0, scale)
-        units = rounded(unscaled(value, scale=own)[0], digits=own - scale)
+        literal_scale = max(-exponent if isinstance(exponent, int) else 0, scale)
+        units = rounded(unscaled(value, scale=literal_scale)[0], digits=literal_scale - scale)
     return units if abs(units) < 10**MOST_DIGITS else None
 
 

@@ -74,7 +74,7 @@ def evaluate_rows(predicate: BoundPredicate, values_of: ValuesOf, *, rows: int) 
         case IsNull(column):
             return values_of(column).is_null()
         case Compare() | In() | StartsWith() | Like():
-            return _on_words(values_of(predicate.column), lambda values: _leaf(predicate, values))
+            return _on_words(values_of(predicate.column), lambda values: _test(predicate, values))
         case _:
             assert_never(predicate)
 
@@ -88,9 +88,9 @@ def _on_words(values: pa.Array, answer: Callable[[pa.Array], pa.BooleanArray]) -
     if values.null_count == 0 or not values.indices.null_count:
         return _for_each_code(values.indices, answer(values.dictionary))
     # Nulls are not in the dictionary, so evaluate one: only `<=>` has a non-null result for it.
-    asked = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
+    words = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
     places = pc.fill_null(values.indices, len(values.dictionary))
-    return answer(asked).take(places)
+    return answer(words).take(places)
 
 
 def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray:
@@ -100,7 +100,7 @@ def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray
     return answers.take(codes)
 
 
-def _leaf(
+def _test(
     predicate: Compare[BoundColumn] | In[BoundColumn] | StartsWith[BoundColumn] | Like[BoundColumn],
     values: pa.Array,
 ) -> pa.BooleanArray:

@@ -127,7 +127,7 @@ def _signed(value: Decimal, *, sign: int) -> Decimal:
 def _double(text: str) -> float:
     value = parse_float(text)
     if isinf(value):
-        raise ValueError(f"{text} is beyond the doubles")
+        raise ValueError(f"{text} is out of range for a double")
     return value
 
 

@@ -11,12 +11,12 @@ _FEW = 8
 def any_between(values: pa.Array, *, lower: pa.Array, upper: pa.Array) -> pa.BooleanArray:
     """Return whether each range contains a value; a null end is unbounded. No value may be NaN."""
     if len(values) <= _FEW:
-        found = pa.repeat(False, len(lower))
+        contains = pa.repeat(False, len(lower))
         for value in values:
             above = pc.fill_null(pc.less_equal(lower, value), True)
             below = pc.fill_null(pc.greater_equal(upper, value), True)
-            found = pc.or_(found, pc.and_(above, below))
-        return found
+            contains = pc.or_(contains, pc.and_(above, below))
+        return contains
     ordered = values.take(pc.array_sort_indices(values))
     # A range contains a value if the first value at or above its lower end is within its upper end.
     first = ordered.take(_first_at_or_above(lower, ordered))

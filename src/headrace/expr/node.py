@@ -218,8 +218,8 @@ class Not(msgspec.Struct, Generic[P_co], frozen=True):
                 return f"{column} IS NOT NULL"
             case In(column, literals):
                 return f"{column} NOT IN ({', '.join(map(str, literals))})"
-            case other:
-                return f"NOT ({other})"
+            case part:
+                return f"NOT ({part})"
 
 
 Predicate: TypeAlias = (

@@ -26,17 +26,17 @@ from headrace.expr.node import (
 
 def evaluated_columns(predicate: BoundPredicate) -> tuple[BoundColumn, ...]:
     """Return the columns whose values can change the result, each once; opaque parts have none."""
-    return tuple(dict.fromkeys(column for column, _ in _questions(predicate)))
+    return tuple(dict.fromkeys(column for column, _ in _column_tests(predicate)))
 
 
 def ordered_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
     """Return the columns whose values are compared, so that their bounds matter."""
-    return frozenset(column for column, asked in _questions(predicate) if _Asked.ORDER in asked)
+    return frozenset(column for column, tests in _column_tests(predicate) if _Test.ORDER in tests)
 
 
 def null_tested_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
     """Return the columns that are tested for null."""
-    return frozenset(column for column, asked in _questions(predicate) if _Asked.NULLS in asked)
+    return frozenset(column for column, tests in _column_tests(predicate) if _Test.NULLS in tests)
 
 
 def statistics_leaves(predicate: BoundPredicate) -> tuple[tuple[str, ...], ...]:
@@ -66,28 +66,28 @@ def opaque_parts(predicate: BoundPredicate) -> Iterator[Opaque]:
             assert_never(predicate)
 
 
-class _Asked(Flag):
-    """What a predicate tests in a column: its order, or whether it is null."""
+class _Test(Flag):
+    """What a predicate tests about a column: its order, or whether it is null."""
 
     ORDER = auto()
     NULLS = auto()
 
 
-def _questions(predicate: BoundPredicate) -> Iterator[tuple[BoundColumn, _Asked]]:
+def _column_tests(predicate: BoundPredicate) -> Iterator[tuple[BoundColumn, _Test]]:
     match predicate:
         case And(parts) | Or(parts):
             for part in parts:
-                yield from _questions(part)
+                yield from _column_tests(part)
         case Not(part):
-            yield from _questions(part)
+            yield from _column_tests(part)
         case IsNull(column):
-            yield column, _Asked.NULLS
+            yield column, _Test.NULLS
         case Compare(column=column, op=CompareOp.SAFE_EQ):
-            yield column, _Asked.ORDER | _Asked.NULLS
+            yield column, _Test.ORDER | _Test.NULLS
         case Compare(column=column) | In(column=column):
-            yield column, _Asked.ORDER
+            yield column, _Test.ORDER
         case StartsWith(column=column) | Like(column=column):
-            yield column, _Asked.ORDER
+            yield column, _Test.ORDER
         case Constant() | Opaque():
             return
         case _:

@@ -53,21 +53,21 @@ class Resolver(msgspec.Struct, frozen=True):
         Raises:
             UnknownColumnError: a name does not exist.
         """
-        level, found = self.schema, list[Field]()
+        level, fields = self.schema, list[Field]()
         is_single = True
         for index, name in enumerate(column.parts):
             field = level.find(name)
             if field is None:
                 known = tuple(str(Column((*column.parts[:index], n))) for n in level.names)
                 raise UnknownColumnError(column=str(column), known=known)
-            found.append(field)
+            fields.append(field)
             inner: DataType = field.type
             while isinstance(inner, ArrayType) and index + 1 < len(column.parts):
                 inner, is_single = inner.element, False
             if isinstance(inner, MapType) and index + 1 < len(column.parts):
                 return None  # the next part is a key
             level = inner if isinstance(inner, StructType) else StructType()
-        return self._resolved(found) if is_single else None
+        return self._resolved(fields) if is_single else None
 
     def _resolved(self, fields: list[Field]) -> Resolved:
         last = fields[-1]

@@ -115,7 +115,7 @@ def as_instant(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise UnrepresentableError(f"{moment} is beyond the years that Python knows") from error
+        raise UnrepresentableError(f"{moment} is outside the range of Python's datetime") from error
 
 
 def unscaled(value: Decimal, *, scale: int) -> tuple[int, bool]:

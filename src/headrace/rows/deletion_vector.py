@@ -129,5 +129,5 @@ def _path(store: Store, vector: DeletionVector) -> str:
     if path is None:
         return resolve(store.root, vector.path_or_inline_dv)
     if ".." in path.split("/") or path.startswith("/"):
-        raise UnsafePathError(path=path, reason="it climbs out of the table")
+        raise UnsafePathError(path=path, reason="it leads out of the table")
     return path

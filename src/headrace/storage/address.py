@@ -76,18 +76,18 @@ def parse_address(uri: str) -> Address:
     Raises:
         InvalidArgumentError: the address names no bucket, or contains credentials or a query.
     """
-    scheme, _, rest = uri.partition("://")
+    scheme, _, remainder = uri.partition("://")
     service = SCHEMES[scheme.lower()]
-    if "?" in rest or "#" in rest:
-        shown = f"{scheme}://{rest.partition('?')[0].partition('#')[0]}"
+    if "?" in remainder or "#" in remainder:
+        shown = f"{scheme}://{remainder.partition('?')[0].partition('#')[0]}"
         reason = (
             f"{shown}?… has a query or a fragment; percent-encode these characters, and give "
             "signatures and keys as storage options, such as sas_token"
         )
         raise InvalidArgumentError(argument="uri", reason=reason)
-    authority, _, path = rest.partition("/")
+    authority, _, path = remainder.partition("/")
     prefix = unquote(path).strip("/")
-    root = f"{scheme.lower()}://{rest}".rstrip("/")
+    root = f"{scheme.lower()}://{remainder}".rstrip("/")
     if not authority or ".." in prefix.split("/") or "\0" in prefix:
         reason = f"{uri!r} does not name a folder of a store, such as {scheme}://bucket/events"
         raise InvalidArgumentError(argument="uri", reason=reason)
@@ -118,18 +118,20 @@ def _web(root: str, prefix: str) -> Address:
     """Parse an HTTP address, which may be that of a known cloud store."""
     parts = urlsplit(root)
     host = parts.hostname or ""
-    first, _, rest = prefix.partition("/")
+    first, _, subfolder = prefix.partition("/")
     if azure := _AZURE_HOST.match(host):
         return Address(
-            service=Service.AZURE, root=root, bucket=first, prefix=rest, account=azure[1]
+            service=Service.AZURE, root=root, bucket=first, prefix=subfolder, account=azure[1]
         )
     if virtual := _S3_VIRTUAL.fullmatch(host):
         return Address(
             service=Service.S3, root=root, bucket=virtual[1], prefix=prefix, region=virtual[2]
         )
     if by_path := _S3_PATH.fullmatch(host):
-        return Address(service=Service.S3, root=root, bucket=first, prefix=rest, region=by_path[1])
+        return Address(
+            service=Service.S3, root=root, bucket=first, prefix=subfolder, region=by_path[1]
+        )
     if host == "storage.googleapis.com":
-        return Address(service=Service.GCS, root=root, bucket=first, prefix=rest)
+        return Address(service=Service.GCS, root=root, bucket=first, prefix=subfolder)
     origin = f"{parts.scheme}://{parts.netloc}"
     return Address(service=Service.HTTP, root=root, bucket=origin, prefix=prefix)

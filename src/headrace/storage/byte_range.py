@@ -46,14 +46,14 @@ def coalesce(ranges: Iterable[ByteRange], rule: Coalescing) -> list[ByteRange]:
     """
     requests: list[ByteRange] = []
     start = stop = 0
-    for wanted in sorted(wanted for wanted in ranges if wanted.length):
-        is_near = stop and wanted.start - stop <= rule.gap_bytes
-        if is_near and max(stop, wanted.stop) - start <= rule.largest_bytes:
-            stop = max(stop, wanted.stop)
+    for span in sorted(span for span in ranges if span.length):
+        is_near = stop and span.start - stop <= rule.gap_bytes
+        if is_near and max(stop, span.stop) - start <= rule.largest_bytes:
+            stop = max(stop, span.stop)
             continue
         requests += _parts(start, stop, rule.largest_bytes)
         # Where a range overlaps the previous request, fetch only the part after it.
-        start, stop = max(wanted.start, stop), max(wanted.stop, stop)
+        start, stop = max(span.start, stop), max(span.stop, stop)
     requests += _parts(start, stop, rule.largest_bytes)
     return requests
 
@@ -70,19 +70,19 @@ def split(
 ) -> Contents:
     """Cut the contents of the requests from `coalesce` into `ranges`, mostly without a copy."""
     starts = [request.start for request in requests]
-    return [_cut(wanted, starts, contents) for wanted in ranges]
+    return [_cut(span, starts, contents) for span in ranges]
 
 
-def _cut(wanted: ByteRange, starts: Sequence[int], contents: Sequence[Bytes]) -> memoryview:
-    if not wanted.length:
+def _cut(span: ByteRange, starts: Sequence[int], contents: Sequence[Bytes]) -> memoryview:
+    if not span.length:
         return memoryview(b"")
-    index = bisect_right(starts, wanted.start) - 1
-    offset = wanted.start - starts[index]
-    first = memoryview(contents[index])[offset : offset + wanted.length]
-    if len(first) == wanted.length:
+    index = bisect_right(starts, span.start) - 1
+    offset = span.start - starts[index]
+    first = memoryview(contents[index])[offset : offset + span.length]
+    if len(first) == span.length:
         return first
     whole = bytearray(first)
-    while len(whole) < wanted.length:
+    while len(whole) < span.length:
         index += 1
-        whole += memoryview(contents[index])[: wanted.length - len(whole)]
+        whole += memoryview(contents[index])[: span.length - len(whole)]
     return memoryview(whole)

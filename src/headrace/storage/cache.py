@@ -43,11 +43,11 @@ class BoundedCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Return the value of a key, or None if it is not cached."""
         with self._lock:
-            found = self._entries.get(key)
-            if found is None:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
             self._entries.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: K, value: V, *, size_bytes: int) -> None:
         """Add a value, and evict the least recently used values that no longer fit."""

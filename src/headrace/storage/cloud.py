@@ -85,17 +85,17 @@ class CloudStore:
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         """List the objects of one directory, page by page."""
         is_empty = True
-        for found in self._list(directory, start_from):
+        for meta in self._list(directory, start_from):
             is_empty = False
-            yield found
+            yield meta
         if is_empty and start_from:  # not every service honors the start offset
             pages = self._pages(self.address.key(directory), None)
-            listed = sorted((found for page in pages for found in page), key=lambda o: o.path)
+            listed = sorted((meta for page in pages for meta in page), key=lambda o: o.path)
             beginning = f"{directory}/{start_from}"
             yield from (
-                found
-                for found in listed
-                if found.path >= beginning and found.path.rpartition("/")[0] == directory
+                meta
+                for meta in listed
+                if meta.path >= beginning and meta.path.rpartition("/")[0] == directory
             )
 
     def _list(self, directory: str, start_from: str) -> Iterator[ObjectMeta]:
@@ -108,11 +108,11 @@ class CloudStore:
         stepped_over: set[str] = set()
         while True:
             for page in self._pages(key, offset):
-                page.sort(key=lambda found: found.path)
+                page.sort(key=lambda meta: meta.path)
                 yield from (
-                    found
-                    for found in page
-                    if found.path >= beginning and "/" not in found.path[len(below) :]
+                    meta
+                    for meta in page
+                    if meta.path >= beginning and "/" not in meta.path[len(below) :]
                 )
                 folder, slash, _ = page[-1].path[len(below) :].partition("/")
                 if slash and len(page) >= LIST_PAGE_OBJECTS and folder not in stepped_over:
@@ -142,20 +142,20 @@ class CloudStore:
             page = self._run(key, next_page)
             if not page:
                 return
-            yield [self._meta(found) for found in page]
+            yield [self._meta(entry) for entry in page]
 
     def head(self, path: str) -> ObjectMeta:
         """Return the metadata of an object: size, modification time and ETag."""
         return self._meta(request_loop().run(self._head(path, current_call())))
 
     async def _head(self, path: str, call: Call) -> Any:
-        async def ask(call: Call) -> Any:
+        async def request(call: Call) -> Any:
             return await _step(obstore.head_async(self._client, self.address.key(path)), call)
 
-        return await self._send(path, ask, call)
+        return await self._send(path, request, call)
 
     def read(self, path: str) -> bytes:
-        """Read a whole object; a large one may take as long as more of it arrives."""
+        """Read a whole object; for a large one, the timeout applies to each chunk."""
 
         async def whole(call: Call) -> bytes:
             answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
@@ -178,8 +178,8 @@ class CloudStore:
 
         async def suffix(call: Call) -> Tail:
             options: Any = {"range": {"suffix": size_bytes_wanted}}
-            asked = obstore.get_async(self._client, self.address.key(path), options=options)
-            answer = await _step(asked, call)
+            response = obstore.get_async(self._client, self.address.key(path), options=options)
+            answer = await _step(response, call)
             content = bytes(await _step(answer.bytes_async(), call))
             return Tail(content, answer.meta["size"])
 
@@ -199,17 +199,17 @@ class CloudStore:
 
         return split(ranges, requests, request_loop().run(fetch(current_call())))
 
-    async def _range(self, path: str, wanted: ByteRange, call: Call) -> memoryview:
-        async def ask(call: Call) -> Any:
+    async def _range(self, path: str, span: ByteRange, call: Call) -> memoryview:
+        async def request(call: Call) -> Any:
             key = self.address.key(path)
-            asked = obstore.get_range_async(
-                self._client, key, start=wanted.start, length=wanted.length
+            response = obstore.get_range_async(
+                self._client, key, start=span.start, length=span.length
             )
-            return await _step(asked, call)
+            return await _step(response, call)
 
-        content = memoryview(await self._send(path, ask, call))
-        if len(content) != wanted.length:
-            raise ObjectTooShortError(path=path, expected_bytes=wanted.stop)
+        content = memoryview(await self._send(path, request, call))
+        if len(content) != span.length:
+            raise ObjectTooShortError(path=path, expected_bytes=span.stop)
         return content
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
@@ -262,7 +262,7 @@ class CloudStore:
         self._run(path, write)
 
     def persist(self, paths: Iterable[str]) -> None:
-        """Check that objects exist: existing objects are durable."""
+        """Check that objects exist: an object that exists is durable."""
         waiting = iter(paths)
         while some := list(islice(waiting, _AT_ONCE)):
 
@@ -296,12 +296,12 @@ class CloudStore:
     def prune(self, directory: str) -> None:
         """Do nothing: there are no directories."""
 
-    def _meta(self, found: Any) -> ObjectMeta:
+    def _meta(self, entry: Any) -> ObjectMeta:
         return ObjectMeta(
-            path=self.address.path(found["path"]),
-            size_bytes=found["size"],
-            modified_ms=int(found["last_modified"].timestamp() * 1000),
-            etag=(found["e_tag"] or "").strip('"') or None,
+            path=self.address.path(entry["path"]),
+            size_bytes=entry["size"],
+            modified_ms=int(entry["last_modified"].timestamp() * 1000),
+            etag=(entry["e_tag"] or "").strip('"') or None,
         )
 
     def _run(self, path: str, request: Callable[[Call], Coroutine[Any, Any, T]]) -> T:

@@ -59,9 +59,9 @@ def _open(address: Address, store: dict[str, Any], common: dict[str, Any]) -> An
                 store.setdefault("region", address.region)
             profile = store.pop("profile", None)
             if "credential_provider" not in common:
-                found = profile_options(profile, store, store_address=address.root)
-                common |= {"credential_provider": found} if callable(found) else {}
-                store = store if callable(found) else found | store
+                from_profile = profile_options(profile, store, store_address=address.root)
+                common |= {"credential_provider": from_profile} if callable(from_profile) else {}
+                store = store if callable(from_profile) else from_profile | store
             store.pop("bucket", None)
             return S3Store(address.bucket, config=cast("Any", store), **common)
         case Service.AZURE:

@@ -66,8 +66,12 @@ SET_UP = {
 
 def status_of(error: BaseException) -> int | None:
     """Return the HTTP status in an error of the client, or None."""
-    found = _STATUS.search(str(error))
-    return int(found[1]) if found else None
+    return _status_in(str(error))
+
+
+def _status_in(text: str) -> int | None:
+    match = _STATUS.search(text)
+    return int(match[1]) if match else None
 
 
 def cloud_error(path: str, error: BaseException, address: Address) -> HeadraceError | None:
@@ -75,8 +79,8 @@ def cloud_error(path: str, error: BaseException, address: Address) -> HeadraceEr
     if isinstance(error, TimeoutError):
         return StoreFailedError(path=path, reason="the store did not answer in time")
     text = str(error)
-    found = _SERVICE_CODE.search(text)
-    code = (found[1] or found[2]) if found else ""
+    match = _SERVICE_CODE.search(text)
+    code = (match[1] or match[2]) if match else ""
     store = address.root
     if isinstance(error, FileNotFoundError):
         is_bucket = code in _NO_BUCKET or "bucket does not exist" in text
@@ -116,8 +120,7 @@ def _by_code(path: str, error: BaseException, address: Address, code: str) -> St
 
 
 def _by_text(path: str, text: str, address: Address, code: str) -> StorageError:
-    found = _STATUS.search(text)
-    status = int(found[1]) if found else None
+    status = _status_in(text)
     if "redirect without LOCATION" in text:
         return WrongRegionError(store=address.root)
     if status == _NOT_FOUND and "bucket does not exist" in text:

@@ -66,9 +66,9 @@ class CountingStore:
 
     def head(self, path: str) -> ObjectMeta:
         """Return the metadata of one object; counts a request and no file."""
-        found = self._inner.head(path)
+        meta = self._inner.head(path)
         self._meter.count(requests=1)
-        return found
+        return meta
 
     def read(self, path: str) -> bytes:
         """Read a whole object."""

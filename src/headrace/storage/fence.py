@@ -95,5 +95,5 @@ def is_refused_redirect(text: str, endpoint: str) -> bool:
 
 
 def _hosts(addresses: Iterable[str]) -> list[str]:
-    found = (urlsplit(address if "://" in address else f"//{address}") for address in addresses)
-    return [parts.hostname for parts in found if parts.hostname]
+    parsed = (urlsplit(address if "://" in address else f"//{address}") for address in addresses)
+    return [parts.hostname for parts in parsed if parts.hostname]

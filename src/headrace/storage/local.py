@@ -62,7 +62,7 @@ class LocalStore:
         path: str,
         *,
         size_bytes_wanted: int,
-        object_size: int | None = None,  # noqa: ARG002  (the file tells)
+        object_size: int | None = None,  # noqa: ARG002  (seek returns the size)
     ) -> Tail:
         """Read the end of a file."""
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
@@ -75,8 +75,8 @@ class LocalStore:
         requests = coalesce(ranges, self.request_cost.coalescing)
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
             contents = [
-                checked_range(path, wanted, os.pread(file.fileno(), wanted.length, wanted.start))
-                for wanted in requests
+                checked_range(path, request, os.pread(file.fileno(), request.length, request.start))
+                for request in requests
             ]
         return split(ranges, requests, contents)
 

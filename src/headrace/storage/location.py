@@ -65,5 +65,5 @@ def resolve(root: str, path: str) -> str:
     if decoded.startswith("/") or _SCHEME.match(decoded):
         return decoded
     if ".." in decoded.split("/"):
-        raise UnsafePathError(path=path, reason="it climbs out of the table")
+        raise UnsafePathError(path=path, reason="it leads out of the table")
     return f"{root}/{decoded}"

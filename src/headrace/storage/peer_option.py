@@ -26,11 +26,11 @@ def deltalake_options(uri: str, options: Mapping[str, Any] | None) -> dict[str, 
         profile = store.pop("profile", None)
         if store.pop("path_style", None) is False:
             store["virtual_hosted_style_request"] = True
-        found = profile_options(profile, store, store_address=address.root)
-        if callable(found) or chosen.provider is not None:
+        from_profile = profile_options(profile, store, store_address=address.root)
+        if callable(from_profile) or chosen.provider is not None:
             reason = "deltalake, which writes checkpoints, does not take one"
             raise InvalidArgumentError(argument=PROVIDER, reason=reason)
-        store = found | store
+        store = from_profile | store
     if address.account is not None:
         store.setdefault("account_name", address.account)
     is_plain = any(str(value).startswith("http://") for value in store.values())

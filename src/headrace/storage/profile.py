@@ -45,21 +45,21 @@ def profile_options(
     has_own = any(name in store or f"AWS_{name.upper()}" in os.environ for name in _OWN)
     if has_own and profile is None:
         return {}
-    found = _read(named or "default")
-    if not found and named is None:
+    settings = _read(named or "default")
+    if not settings and named is None:
         return {}
-    if not found:
+    if not settings:
         step = "check AWS_PROFILE and the files of ~/.aws"
         raise CredentialError(
             store=store_address, reason=f"there is no profile {named!r}", next_step=step
         )
-    if any(name in found for name in _NEEDS_BOTO):
+    if any(name in settings for name in _NEEDS_BOTO):
         return _by_boto(named or "default", store_address)
-    return {ours: found[theirs] for theirs, ours in _KEYS.items() if theirs in found}
+    return {ours: settings[theirs] for theirs, ours in _KEYS.items() if theirs in settings}
 
 
 def _read(profile: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     folder = Path.home() / ".aws"
     places = (
         (os.environ.get("AWS_CONFIG_FILE") or folder / "config", (f"profile {profile}", profile)),
@@ -73,8 +73,8 @@ def _read(profile: str) -> dict[str, str]:
             continue
         for section in sections:
             if parser.has_section(section):
-                found |= dict(parser.items(section))
-    return found
+                settings |= dict(parser.items(section))
+    return settings
 
 
 def _by_boto(profile: str, store_address: str) -> Callable[[], Any]:
@@ -87,5 +87,5 @@ def _by_boto(profile: str, store_address: str) -> Callable[[], Any]:
             reason=f"the profile {profile!r} takes a role, single sign-on or a process",
             next_step="run: pip install boto3",
         ) from error
-    made: Callable[[], Any] = provider(boto3.Session(profile_name=profile))
-    return made
+    credentials: Callable[[], Any] = provider(boto3.Session(profile_name=profile))
+    return credentials

@@ -94,14 +94,14 @@ def as_binary(file: RangedFile) -> BinaryIO:
     return cast("BinaryIO", file)
 
 
-def read_into(file: BinaryIO, room: memoryview) -> None:
-    """Fill `room` with the next bytes of a file.
+def read_into(file: BinaryIO, buffer: memoryview) -> None:
+    """Fill `buffer` with the next bytes of a file.
 
     Raises:
-        IndexError: the file ends before `room` is full.
+        IndexError: the file ends before `buffer` is full.
     """
     done = 0
-    while done < len(room) and (count := file.readinto(room[done:])):  # type: ignore[attr-defined]
+    while done < len(buffer) and (count := file.readinto(buffer[done:])):  # type: ignore[attr-defined]
         done += count
-    if done < len(room):
+    if done < len(buffer):
         raise IndexError("the file ends too early")

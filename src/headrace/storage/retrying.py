@@ -108,7 +108,7 @@ class _Listing:
     def next_page(self) -> list[ObjectMeta]:
         """Return the next objects; an empty page ends the listing."""
         if self._source is None:
-            self._source = self._rest()
+            self._source = self._resume()
         try:
             page = list(islice(self._source, LIST_PAGE_OBJECTS))
         except (OSError, StorageError):
@@ -118,12 +118,12 @@ class _Listing:
             self._last = page[-1].path
         return page
 
-    def _rest(self) -> Iterator[ObjectMeta]:
+    def _resume(self) -> Iterator[ObjectMeta]:
         last = self._last
         if last is None:
             return iter(self._store.list(self._directory, start_from=self._start_from))
         listed = self._store.list(self._directory, start_from=last.rpartition("/")[2])
-        return (found for found in listed if found.path > last)
+        return (meta for meta in listed if meta.path > last)
 
 
 class _Chunks:
@@ -139,7 +139,7 @@ class _Chunks:
     def next(self) -> bytes | None:
         """Return the next chunk, or None at the end of the object."""
         if self._source is None:
-            self._source = self._rest() if self._position else self._whole()
+            self._source = self._resume() if self._position else self._whole()
         try:
             chunk = next(self._source, None)
         except (OSError, StorageError):
@@ -157,7 +157,7 @@ class _Chunks:
     def _whole(self) -> Iterator[bytes]:
         return self._store.read_chunks(self._path, chunk_bytes=self._chunk_bytes)
 
-    def _rest(self) -> Iterator[bytes]:
+    def _resume(self) -> Iterator[bytes]:
         with _open_again(self._store, self._path, at_least_bytes=self._position) as file:
             file.seek(self._position)
             while chunk := file.read(self._chunk_bytes):

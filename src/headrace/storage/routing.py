@@ -23,7 +23,7 @@ class RoutingStore:
     def __init__(self, inner: Store, *, open_other: Callable[[str], Store]) -> None:
         self._inner = inner
         self._open_other = open_other
-        self._others: dict[str, Store] = {}
+        self._stores: dict[str, Store] = {}
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,12 +97,12 @@ class RoutingStore:
         origin = _origin(path if address else self.root)
         place = path[address.end() if address else 0 :].lstrip("/")
         with self._lock:
-            if origin not in self._others:
-                self._others[origin] = self._open_other(origin)
-            return self._others[origin], place
+            if origin not in self._stores:
+                self._stores[origin] = self._open_other(origin)
+            return self._stores[origin], place
 
 
 def _origin(address: str) -> str:
     """Return the machine or bucket of an address."""
-    found = _AUTHORITY.match(address)
-    return found[0] if found and not address.startswith("file:") else "/"
+    match = _AUTHORITY.match(address)
+    return match[0] if match and not address.startswith("file:") else "/"

@@ -88,10 +88,10 @@ class Store(Protocol):
     def head(self, path: str) -> ObjectMeta:
         """Return the metadata of one object: size, modification time and ETag."""
         directory, _, name = path.rpartition("/")
-        found = next(iter(self.list(directory, start_from=name)), None)
-        if found is None or found.path != path:
+        meta = next(iter(self.list(directory, start_from=name)), None)
+        if meta is None or meta.path != path:
             raise ObjectNotFoundError(path=path)
-        return found
+        return meta
 
     def read(self, path: str) -> bytes:
         """Read a whole object."""
@@ -179,14 +179,14 @@ class WritableStore(Store, Protocol):
         """Remove a directory that contains no objects; most stores have no directories."""
 
 
-def checked_range(path: str, wanted: ByteRange, content: bytes) -> bytes:
+def checked_range(path: str, span: ByteRange, content: bytes) -> bytes:
     """Return the content of a range after checking that it is complete.
 
     Raises:
         ObjectTooShortError: the object ends before the range does.
     """
-    if len(content) != wanted.length:
-        raise ObjectTooShortError(path=path, expected_bytes=wanted.stop)
+    if len(content) != span.length:
+        raise ObjectTooShortError(path=path, expected_bytes=span.stop)
     return content
 
 

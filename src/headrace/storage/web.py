@@ -62,15 +62,15 @@ class WebStore(CloudStore):
 
     def _heads(self, paths: Sequence[str]) -> Iterator[ObjectMeta]:
         async def ask_all(call: Call) -> Any:
-            asked = (self._head(path, call) for path in paths)
-            return await asyncio.gather(*asked, return_exceptions=True)
+            requests = (self._head(path, call) for path in paths)
+            return await asyncio.gather(*requests, return_exceptions=True)
 
-        for found in request_loop().run(ask_all(current_call())):
-            if isinstance(found, ObjectNotFoundError):  # deleted since the page was generated
+        for answer in request_loop().run(ask_all(current_call())):
+            if isinstance(answer, ObjectNotFoundError):  # deleted since the page was generated
                 continue
-            if isinstance(found, BaseException):
-                raise found
-            yield self._meta(found)
+            if isinstance(answer, BaseException):
+                raise answer
+            yield self._meta(answer)
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
         """Read several ranges; reads the whole file if the server ignores ranges."""
@@ -78,10 +78,10 @@ class WebStore(CloudStore):
             return super().read_ranges(path, ranges)
         except RangeIgnoredError:
             whole = self.read(path)
-        for wanted in ranges:
-            if wanted.stop > len(whole):
-                raise ObjectTooShortError(path=path, expected_bytes=wanted.stop)
-        return [memoryview(whole)[wanted.start : wanted.stop] for wanted in ranges]
+        for span in ranges:
+            if span.stop > len(whole):
+                raise ObjectTooShortError(path=path, expected_bytes=span.stop)
+        return [memoryview(whole)[span.start : span.stop] for span in ranges]
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None

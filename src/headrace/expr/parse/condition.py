@@ -62,13 +62,13 @@ def parse_predicate(text: str) -> Predicate:
 
 
 def _located(text: str, error: ParseError) -> PredicateSyntaxError:
-    found = error.errors[0] if error.errors else {}
-    line, column = found.get("line"), found.get("col")
+    details = error.errors[0] if error.errors else {}
+    line, column = details.get("line"), details.get("col")
     position = None
     if line and column:
         before = sum(len(part) + 1 for part in text.split("\n")[: line - 1])
-        position = max(1, before + column - len(found.get("highlight") or "") + 1)
-    reason = "something is missing" if "missing" in str(found) else "this was not expected"
+        position = max(1, before + column - len(details.get("highlight") or "") + 1)
+    reason = "something is missing" if "missing" in str(details) else "this was not expected"
     return PredicateSyntaxError(predicate=text, reason=reason, position=position)
 
 
@@ -88,12 +88,12 @@ def _predicate(node: exp.Expr, *, depth: int) -> Predicate:
         case exp.Null():
             return Constant(None)
         case exp.Literal():
-            raise ValueError(f"{node.sql(dialect='spark')} by itself is no condition")
+            raise ValueError(f"{node.sql(dialect='spark')} by itself is not a condition")
         case _:
-            return _leaf(node)
+            return _condition(node)
 
 
-def _leaf(node: exp.Expr) -> Predicate:
+def _condition(node: exp.Expr) -> Predicate:
     op = _OPERATORS.get(type(node))
     if op is not None:
         return _comparison(node, op)
@@ -150,7 +150,7 @@ def _between(node: exp.Between) -> Predicate:
 
 def _in(node: exp.In) -> Predicate:
     if not any(node.args.get(key) for key in ("expressions", "query", "unnest", "field")):
-        raise ValueError("the list behind IN is empty")
+        raise ValueError("the list after IN is empty")
     column = as_column(node.this.unnest())
     literals = [as_literal(item) for item in node.expressions]
     if column is None or not literals or None in literals:
@@ -167,7 +167,7 @@ def _is(node: exp.Is) -> Predicate:
             truth = Literal(bool(test.this))
             return Compare(column, CompareOp.SAFE_EQ, truth) if column else as_opaque(node)
         case _:
-            raise ValueError("IS is followed by neither NULL, TRUE, FALSE nor UNKNOWN")
+            raise ValueError("IS must be followed by NULL, TRUE, FALSE or UNKNOWN")
 
 
 def _like(node: exp.Like) -> Predicate:

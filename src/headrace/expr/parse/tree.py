@@ -10,11 +10,11 @@ _OPENING = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
 _REFUSED: tuple[tuple[tuple[type[exp.Expr], ...], str], ...] = (
     ((exp.Command,), "it is not a condition"),
-    ((exp.Query, exp.Values), "a subquery has no place in it"),
-    ((exp.AggFunc, exp.Window), "an aggregate has no place in it"),
-    ((exp.UDTF,), "a function that makes rows has no place in it"),
+    ((exp.Query, exp.Values), "it must not contain a subquery"),
+    ((exp.AggFunc, exp.Window), "it must not contain an aggregate"),
+    ((exp.UDTF,), "it must not contain a function that generates rows"),
     ((exp.Placeholder, exp.Parameter), "its parameters must be filled in first"),
-    ((exp.Star,), "a star has no place in it"),
+    ((exp.Star,), "it must not contain a star"),
 )
 
 
@@ -55,9 +55,9 @@ def _checked_tokens(text: str, tokens: list[Token]) -> list[Token]:
         if open_brackets > _MAX_BRACKETS:
             raise ValueError(TOO_DEEP)
         if token.token_type is TokenType.SEMICOLON:
-            raise ValueError("a semicolon has no place in it")
+            raise ValueError("it must not contain a semicolon")
         if token.token_type is TokenType.HEX_STRING and text[token.start] == "0":
-            raise ValueError(f"0x{token.text} is no Spark literal: write X'{token.text}'")
+            raise ValueError(f"0x{token.text} is not a Spark literal: write X'{token.text}'")
         if checked and _doubles_quote(text, checked[-1], token):
             first, quote = checked.pop(), text[token.start]
             joined = f"{first.text}{quote}{token.text}"
