@@ -104,7 +104,7 @@ def test_whatever_is_deleted_is_read_back(tmp_path_factory: Any, rows: set[int])
 )
 def test_a_mask_keeps_what_is_not_deleted(rows: set[int], start: int, length: int) -> None:
     said = msgspec.convert(inline_vector(rows), DeletionVector)
-    kept = read_deletion_vector(wiring.open_store("/"), said).kept(start, length)
+    kept = read_deletion_vector(wiring.open_store("/"), said).live_mask(start, length)
     found = [True] * length if kept is None else kept.to_pylist()
     assert found == [row not in rows for row in range(start, start + length)]
 

@@ -82,7 +82,7 @@ class AlikeFiles:
             return None  # reading it with Arrow reports the error
         layouts: dict[int, ChunkLayout] = {}
         leaves: dict[int, int] = {}
-        for column in (*plan.wanted.values(), *plan.looked_at.values()):
+        for column in (*plan.columns.values(), *plan.predicate_columns.values()):
             if column is None:
                 continue
             if not isinstance(column.reading, ReadLeaf):
@@ -132,7 +132,7 @@ class AppendedRows:
         rows: int = self._footer.rows
         if kind is None or not self._has_place_for(file, kind, rows):
             return None
-        if self._columns is None or not self._files:  # a declined file may have left columns
+        if self._columns is None or not self._files:  # a declined file leaves columns without files
             most_rows = self._source.request.rows_per_batch
             expected = min(max(2 * rows * self._expected_files, 1), most_rows)
             self._columns = _Columns(kind, max(expected, rows))
@@ -248,18 +248,18 @@ class _Columns:
 
     def _make_room(self, number: int, status: int) -> None:
         column = self._columns[number]
-        wanted = column.wanted
-        if status not in _ROOM or not 0 <= wanted <= _LARGEST_PAGE_BYTES:
+        size = column.wanted
+        if status not in _ROOM or not 0 <= size <= _LARGEST_PAGE_BYTES:
             raise UnusualChunkError("damaged, or in an unusual encoding")
         if status == Status.MORE_OUT:
-            self._outputs[number].grow(wanted)
+            self._outputs[number].grow(size)
             return
-        room = np.empty(2 * (wanted + COPY_STEP_BYTES), np.uint8)
-        self._buffers[number, _ROOM[status]] = room
+        buffer = np.empty(2 * (size + COPY_STEP_BYTES), np.uint8)
+        self._buffers[number, _ROOM[status]] = buffer
         if status == Status.MORE_PAGE:
-            column.page, column.page_room = room.ctypes.data, len(room)
+            column.page, column.page_room = buffer.ctypes.data, len(buffer)
             return
-        column.dictionary, column.dictionary_room = room.ctypes.data, len(room)
+        column.dictionary, column.dictionary_room = buffer.ctypes.data, len(buffer)
         entries = 2 * column.wanted_entries + 1
         if not 0 < entries <= _LARGEST_PAGE_BYTES:
             raise UnusualChunkError("an unusual number of dictionary entries")

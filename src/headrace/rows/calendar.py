@@ -60,15 +60,15 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def is_todays(self) -> bool:
-        """Whether nothing in the file needs rebasing."""
+    def is_proleptic(self) -> bool:
+        """Whether all dates and times use the proleptic Gregorian calendar: none needs rebasing."""
         return not (self.has_old_dates or self.has_old_int96)
 
     def is_old(self, source: pa.DataType, *, physical_type: str) -> bool:
         """Whether values of a column may need rebasing."""
         if types.is_timestamp(source) and physical_type == "INT96":
             return self.has_old_int96
-        # Timestamps without a zone came with version 3.4, and use the Gregorian calendar.
+        # Spark writes timestamps without a zone since 3.4, in the Gregorian calendar.
         is_instant = types.is_timestamp(source) and source.tz is not None
         return self.has_old_dates and (types.is_date32(source) or is_instant)
 

@@ -33,7 +33,7 @@ class _Changed(msgspec.Struct, frozen=True, kw_only=True):
     """The type of change of all rows; None if each row has its own."""
 
 
-def is_kept(metadata: Metadata) -> bool:
+def has_change_feed(metadata: Metadata) -> bool:
     """Whether the table has a change feed enabled."""
     return (metadata.configuration.get(_ENABLED) or "").lower() == "true"
 
@@ -46,12 +46,12 @@ def changed_files(
     Raises:
         ChangeDataMissingError: the log lacks what is needed to read one of them.
     """
-    found = list(_changed(commit, context=context))
-    files = AddBatch(LogFile(path=""), [changed.file for changed in found])
+    changes = list(_changed(commit, context=context))
+    files = AddBatch(LogFile(path=""), [changed.file for changed in changes])
     vectors = AddBatch(
-        LogFile(path=""), [_with_vector(changed.file, changed.only) for changed in found]
+        LogFile(path=""), [_with_vector(changed.file, changed.only) for changed in changes]
     )
-    change_types = pa.array([changed.change_type for changed in found], pa.string())
+    change_types = pa.array([changed.change_type for changed in changes], pa.string())
     table = pa.Table.from_batches([arrow_files(files, context, columns)])
     only = arrow_files(vectors, context, ["deletion_vector"]).column(0)
     return with_changes(

@@ -17,7 +17,7 @@ from headrace.protocol.action import Add, Remove
 from headrace.protocol.arrow_schema import arrow_schema
 from headrace.protocol.key import canonical_path
 from headrace.protocol.value import typed_value
-from headrace.rows.change_feed import changed_files, committed_ms, is_kept
+from headrace.rows.change_feed import changed_files, committed_ms, has_change_feed
 from headrace.rows.change_source import ChangedFile, ChangeSource, changed_files_of
 from headrace.rows.feed_column import with_feed
 from headrace.rows.metrics import ChangeMetrics
@@ -53,17 +53,17 @@ def open_change_rows(
     Raises:
         ChangeDataMissingError: by the reader: the changed rows of a commit are unknown.
     """
-    reading = ExecutionContext(settings=options)
-    source = ChangeSource.open(store, request=request, context=reading)
+    execution = ExecutionContext(settings=options)
+    source = ChangeSource.open(store, request=request, context=execution)
     stream = stream_batches(
         _changed_files(plan),
         source.batches,
         options=options,
-        cancellation=reading.cancellation,
+        cancellation=execution.cancellation,
         release=source.close,
     )
     schema = arrow_schema(with_feed(request.columns))
-    return RowReader(schema, stream, metrics=ChangeMetrics(reading.meter))
+    return RowReader(schema, stream, metrics=ChangeMetrics(execution.meter))
 
 
 def _changed_files(plan: ChangePlan) -> Generator[ChangedFile, None, None]:
@@ -73,7 +73,7 @@ def _changed_files(plan: ChangePlan) -> Generator[ChangedFile, None, None]:
     for commit in plan.commits:
         _check(commit, plan)
         metadata = commit.metadata or metadata
-        if not commit.cdcs and not is_kept(metadata):
+        if not commit.cdcs and not has_change_feed(metadata):
             _check_derivable(commit, plan.context)
         timestamp_ms = committed_ms(commit, metadata=metadata, table=table)
         files = changed_files(
@@ -104,14 +104,14 @@ def _check_derivable(commit: Commit, context: FileContext) -> None:
     adds = {canonical_path(add.path): add for add in commit.adds if add.data_change}
     removes = {canonical_path(file.path): file for file in commit.removes if file.data_change}
     both = adds.keys() & removes.keys()
-    put_in = [add for path, add in adds.items() if path not in both]
-    put_in += [adds[path] for path in both if adds[path].deletion_vector is None]
-    taken_out: list[Add | Remove] = [file for path, file in removes.items() if path not in both]
-    taken_out += [adds[path] for path in both if adds[path].deletion_vector is not None]
+    inserted = [add for path, add in adds.items() if path not in both]
+    inserted += [adds[path] for path in both if adds[path].deletion_vector is None]
+    deleted: list[Add | Remove] = [file for path, file in removes.items() if path not in both]
+    deleted += [adds[path] for path in both if adds[path].deletion_vector is not None]
     columns = context.partition_columns
-    shared = {_partition(f, columns) for f in put_in} & {_partition(f, columns) for f in taken_out}
+    shared = {_partition(f, columns) for f in inserted} & {_partition(f, columns) for f in deleted}
     if shared:
-        example = next(file for file in taken_out if _partition(file, columns) in shared)
+        example = next(file for file in deleted if _partition(file, columns) in shared)
         reason = (
             f"it rewrites {example.path}, and delta.enableChangeDataFeed was not set, so the log "
             "does not record which of the rows changed"

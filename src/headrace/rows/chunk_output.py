@@ -1,4 +1,4 @@
-"""Arrow arrays filled by a compiled loop."""
+"""Allocates the buffers that a compiled loop fills, and turns them into Arrow arrays."""
 
 import numpy as np
 import numpy.typing as npt
@@ -76,13 +76,13 @@ class ChunkOutput:
             capacity=size,
         )
 
-    def grow(self, wanted: int) -> None:
-        """Grow the buffer of byte arrays to at least `wanted` bytes."""
-        if wanted > _LARGEST_OFFSET:
-            raise UnusualChunkError("the byte arrays are more than an array can hold")
-        size = min(max(wanted, 2 * self._out.size), _LARGEST_OFFSET)
-        self._out.resize(size)
-        self.state.out, self.state.capacity = self._out.address, size
+    def grow(self, size_bytes: int) -> None:
+        """Grow the buffer of byte arrays to at least `size_bytes`."""
+        if size_bytes > _LARGEST_OFFSET:
+            raise UnusualChunkError("the byte arrays exceed the limit of an Arrow array")
+        capacity = min(max(size_bytes, 2 * self._out.size), _LARGEST_OFFSET)
+        self._out.resize(capacity)
+        self.state.out, self.state.capacity = self._out.address, capacity
 
     @property
     def row_bytes(self) -> float:

@@ -146,24 +146,24 @@ class ColumnChunk:
                     raise UnusualChunkError("damaged, or in an unusual encoding")
         return output
 
-    def _read(self, wanted: int) -> None:
-        """Fill the window with at least `wanted` bytes of the next page."""
+    def _read(self, least_bytes: int) -> None:
+        """Fill the input buffer with at least `least_bytes` bytes, starting at the next page."""
         state = self._state
         skipped = max(state.input_at - state.input_size, 0)
-        kept = max(state.input_size - state.input_at, 0)
+        unread = max(state.input_size - state.input_at, 0)
         self._offset += skipped
         self._unread_bytes -= skipped
-        end = kept + min(max(wanted - kept, _READ_BYTES), self._unread_bytes)
-        if end <= kept:
+        end = unread + min(max(least_bytes - unread, _READ_BYTES), self._unread_bytes)
+        if end <= unread:
             raise UnusualChunkError("the chunk ends too early")
-        before = self._input  # it is not free until the rest of it has been copied
+        before = self._input  # the unread bytes are copied from it below
         if len(before) < end:
             self._input = self._memory.block(_checked_size(end))
-        if kept:
-            self._input.bytes[:kept] = before.bytes[state.input_at : state.input_size]
-        self._read_into(self._offset, self._input.bytes[kept:end].data)
-        self._offset += end - kept
-        self._unread_bytes -= end - kept
+        if unread:
+            self._input.bytes[:unread] = before.bytes[state.input_at : state.input_size]
+        self._read_into(self._offset, self._input.bytes[unread:end].data)
+        self._offset += end - unread
+        self._unread_bytes -= end - unread
         state.input, state.input_size, state.input_at = self._input.address, end, 0
 
     def _room(self, size: int) -> Block:

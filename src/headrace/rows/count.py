@@ -42,44 +42,46 @@ def count_rows(scan: Scan, *, store: Store, request: RowRequest, options: RowOpt
         DamageError: a file that must be read cannot be.
     """
     request.filter_columns  # noqa: B018  (raises for what it cannot evaluate, before anything is read)
-    reading = ExecutionContext(settings=options)
-    known = _Known(scan, reading)
-    source = open_source(store, request=request, context=reading)
+    execution = ExecutionContext(settings=options)
+    known = _CountByStatistics(scan, execution)
+    source = open_source(store, request=request, context=execution)
     with_rows = stream_batches(
-        known.rest(),
+        known.files_to_read(),
         source.batches,
         options=options,
-        cancellation=reading.cancellation,
+        cancellation=execution.cancellation,
         release=source.close,
     )
     rows = sum(batch.num_rows for batch in with_rows)
     return RowCount.of(
-        known.rows + rows, files_from_statistics=known.files, files_read=known.files_left
+        known.rows + rows, files_from_statistics=known.known_files, files_read=known.unknown_files
     )
 
 
-class _Known:
+class _CountByStatistics:
     """Counts files by their statistics, and yields the files that must be read."""
 
-    def __init__(self, scan: Scan, reading: ExecutionContext) -> None:
+    def __init__(self, scan: Scan, execution: ExecutionContext) -> None:
         self._scan = scan
-        self._reading = reading
+        self._execution = execution
         self.rows = 0
-        self.files = 0
-        self.files_left = 0
+        self.known_files = 0
+        self.unknown_files = 0
 
-    def rest(self) -> Generator[DataFile, None, None]:
+    def files_to_read(self) -> Generator[DataFile, None, None]:
         """Yield the files that must be read; at its end, all others have been counted."""
         fields = (*add_fields(_FILE_COLUMNS), "stats")
         projection = (*fields, "stats_parsed.numRecords")
-        with self._scan.replay(self._reading, projection=projection) as run:
+        with self._scan.replay(self._execution, projection=projection) as run:
             for batch in run:
                 files = add_columns(batch, fields)
-                self._reading.meter.give(len(files))
-                left = self._count(files)
-                self.files_left += len(left)
-                if len(left):
-                    yield from data_files_of(arrow_files(left, self._scan.context, _FILE_COLUMNS))
+                self._execution.meter.give(len(files))
+                unknown = self._count(files)
+                self.unknown_files += len(unknown)
+                if len(unknown):
+                    yield from data_files_of(
+                        arrow_files(unknown, self._scan.context, _FILE_COLUMNS)
+                    )
 
     def _count(self, files: ColumnBatch) -> ColumnBatch:
         """Count the files with sufficient statistics, and return the others."""
@@ -89,5 +91,5 @@ class _Known:
         if predicate is not None:
             is_known = pc.and_(is_known, certain_mask(predicate, files))
         self.rows += pc.sum(live.filter(is_known), min_count=0).as_py()
-        self.files += is_known.true_count
+        self.known_files += is_known.true_count
         return files.filter(pc.invert(is_known)) if is_known.true_count else files

@@ -69,7 +69,7 @@ class DeletedRows:
         """Return how many of the `length` rows starting at `start` are deleted."""
         return int(self._bitmap.range_cardinality(start, start + length))
 
-    def kept(self, start: int, length: int) -> pa.BooleanArray | None:
+    def live_mask(self, start: int, length: int) -> pa.BooleanArray | None:
         """Return which of the `length` rows starting at `start` are not deleted; None if all.
 
         Only these rows are examined, so memory does not depend on the number of deleted rows.
@@ -81,10 +81,10 @@ class DeletedRows:
         mask[np.frombuffer(deleted.to_array(), np.uint64) - np.uint64(start)] = False
         return pa.array(mask)
 
-    def named(self, start: int, length: int) -> pa.BooleanArray:
+    def deleted_mask(self, start: int, length: int) -> pa.BooleanArray:
         """Return which of the `length` rows starting at `start` are deleted."""
-        kept = self.kept(start, length)
-        return pa.repeat(False, length) if kept is None else pc.invert(kept)
+        mask = self.live_mask(start, length)
+        return pa.repeat(False, length) if mask is None else pc.invert(mask)
 
 
 def read_deletion_vector(store: Store, vector: DeletionVector) -> DeletedRows:

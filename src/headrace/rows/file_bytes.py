@@ -68,8 +68,8 @@ class FileBytes:
         if _is_small(size_bytes):
             self._ahead.expect(path, lambda: self.store.read(path), size_bytes=size_bytes)
         else:
-            wanted = self._tail_size.guess(size_bytes)
-            self._ahead.expect(path, lambda: self._tail(path, size_bytes), size_bytes=wanted)
+            tail_bytes = self._tail_size.guess(size_bytes)
+            self._ahead.expect(path, lambda: self._tail(path, size_bytes), size_bytes=tail_bytes)
 
     def close(self) -> None:
         """Cancel prefetches that have not started, and wait for the others."""
@@ -145,14 +145,14 @@ class RowGroupBytes:
         self._file.follow(self._ahead.pop(groups[0]))
 
     def _ranges(self, group: int) -> list[ByteRange]:
-        found = []
+        ranges = []
         for leaf in self._leaves:
             chunk = self._footer.row_group(group).column(leaf)
             start = chunk.data_page_offset
             if chunk.has_dictionary_page:
                 start = min(start, chunk.dictionary_page_offset)
-            found.append(ByteRange(max(start, 0), max(chunk.total_compressed_size, 0)))
-        return found
+            ranges.append(ByteRange(max(start, 0), max(chunk.total_compressed_size, 0)))
+        return ranges
 
 
 def _is_small(size_bytes: int) -> bool:

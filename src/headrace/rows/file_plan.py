@@ -46,9 +46,9 @@ class Selection(msgspec.Struct, frozen=True):
 class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
     """The columns to read from a file, and how to convert them to the table's."""
 
-    wanted: Mapping[str, ColumnReading | None]
+    columns: Mapping[str, ColumnReading | None]
     """Each requested data column by name; None if this file lacks it."""
-    looked_at: Mapping[tuple[str, ...], ColumnReading | None]
+    predicate_columns: Mapping[tuple[str, ...], ColumnReading | None]
     """Each column of the predicate, by its path."""
     everything: Selection
     evidence: Selection
@@ -59,7 +59,7 @@ class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def texts(self) -> list[int]:
         """The leaves that may be read as dictionary codes: string columns that stay strings."""
-        columns = (*self.wanted.values(), *self.looked_at.values())
+        columns = (*self.columns.values(), *self.predicate_columns.values())
         readings = (column.reading for column in columns if column is not None)
         return [r.leaf for r in readings if isinstance(r, ReadLeaf) and r.source in _TEXTS]
 
@@ -84,12 +84,12 @@ class PlanCache:
             parquet.schema_arrow.remove_metadata()
         )  # the file's metadata; that of fields contains ids
         calendar = Calendar.of(path, parquet.metadata.metadata)
-        if calendar.is_todays:
+        if calendar.is_proleptic:
             for known, plan in self._plans:
                 if known.equals(schema, check_metadata=True):
                     return plan
         plan = _plan(parquet, schema, calendar, request, path=path)
-        if calendar.is_todays:
+        if calendar.is_proleptic:
             self._plans = [(schema, plan), *self._plans[: _REMEMBERED - 1]]
         return plan
 
@@ -109,8 +109,11 @@ def _plan(
 
     try:
         columns = StoredColumns(plain_schema(schema), match_by=request.match_by, prepare=old_times)
-        wanted = {field.name: columns.find(field) for field in request.stored_columns}
-        looked_at = {at: columns.find(way) for at, way in request.filter_columns.items()}
+        requested = {field.name: columns.find(field) for field in request.stored_columns}
+        evaluated = {
+            member_path: columns.find(member)
+            for member_path, member in request.filter_columns.items()
+        }
     except MismatchError as error:
         raise CorruptDataFileError(path=path, reason=str(error)) from error
     except UnreadTypeError as error:
@@ -123,9 +126,9 @@ def _plan(
     except ShreddedError as error:
         raise UnsupportedFeatureError(table=path, features=[str(error)]) from error
     return FilePlan(
-        wanted=wanted,
-        looked_at=looked_at,
-        everything=Selection.of((*wanted.values(), *looked_at.values())),
-        evidence=Selection.of(looked_at.values()),
+        columns=requested,
+        predicate_columns=evaluated,
+        everything=Selection.of((*requested.values(), *evaluated.values())),
+        evidence=Selection.of(evaluated.values()),
         views=frozenset(n for n, f in enumerate(schema) if plain_type(f.type) != f.type),
     )

@@ -164,7 +164,9 @@ class FileRows:
         # The log's statistics have pruned the file already; reading a small one is cheap.
         if self._request.predicate is None or is_small:
             return None
-        evidence = RowGroupEvidence(self._footer, self._plan.looked_at, self.content.partition)
+        evidence = RowGroupEvidence(
+            self._footer, self._plan.predicate_columns, self.content.partition
+        )
         return matching_groups(self._request.predicate, evidence)
 
     def _is_deleted(self, start: int, rows: int) -> bool:

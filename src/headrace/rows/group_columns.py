@@ -25,7 +25,7 @@ class ArrowColumns:
         self._selection = selection
         self._open = open_batches
         self._batches: Iterator[pa.RecordBatch] | None = None
-        self._rest: pa.RecordBatch | None = None
+        self._remainder: pa.RecordBatch | None = None
         self._skipped_rows = 0
 
     def skip(self, rows: int) -> None:
@@ -45,12 +45,12 @@ class ArrowColumns:
         if self._batches is None:
             self._batches = self._open()
         while rows:
-            if self._rest is None or not self._rest.num_rows:
-                self._rest = next(self._batches, None)
-                if self._rest is None:
+            if self._remainder is None or not self._remainder.num_rows:
+                self._remainder = next(self._batches, None)
+                if self._remainder is None:
                     raise UnusualChunkError("the row group has fewer rows than its footer says")
-            piece = self._rest.slice(0, rows)
-            self._rest = self._rest.slice(piece.num_rows)
+            piece = self._remainder.slice(0, rows)
+            self._remainder = self._remainder.slice(piece.num_rows)
             rows -= piece.num_rows
             yield piece
 
@@ -58,10 +58,12 @@ class ArrowColumns:
 class GroupColumns:
     """The columns of one row group."""
 
-    def __init__(self, chunks: Mapping[int, ColumnChunk], others: ArrowColumns | None) -> None:
+    def __init__(
+        self, chunks: Mapping[int, ColumnChunk], arrow_columns: ArrowColumns | None
+    ) -> None:
         """Take the chunks by their position in the file, and the columns that Arrow decodes."""
         self._chunks = chunks
-        self._others = others
+        self._arrow_columns = arrow_columns
 
     @property
     def decoded(self) -> int:
@@ -70,18 +72,18 @@ class GroupColumns:
 
     def next_batch(self, rows: int) -> "ColumnBatch":
         """Return the next rows; call `finish` on the batch before requesting another."""
-        return ColumnBatch(self._chunks, self._others, rows)
+        return ColumnBatch(self._chunks, self._arrow_columns, rows)
 
 
 class ColumnBatch:
     """Some rows of a row group, decoded column by column."""
 
     def __init__(
-        self, chunks: Mapping[int, ColumnChunk], others: ArrowColumns | None, rows: int
+        self, chunks: Mapping[int, ColumnChunk], arrow_columns: ArrowColumns | None, rows: int
     ) -> None:
         self.rows = rows
         self._chunks = chunks
-        self._others = others
+        self._arrow_columns = arrow_columns
         self._decoded: dict[int, pa.Array] = {}
         self._chosen: dict[int, pa.Array] = {}
 
@@ -94,7 +96,7 @@ class ColumnBatch:
         if position not in self._decoded:
             chunk = self._chunks.get(position)
             if chunk is None:
-                self._decode_others()
+                self._decode_arrow_columns()
             else:
                 self._decoded[position] = chunk.take_codes(self.rows)
         return self._decoded[position]
@@ -115,15 +117,15 @@ class ColumnBatch:
 
     def finish(self) -> None:
         """Skip the rows in the columns that were not requested."""
-        asked_for = self._decoded.keys() | self._chosen.keys()
-        for position in self._chunks.keys() - asked_for:
+        requested = self._decoded.keys() | self._chosen.keys()
+        for position in self._chunks.keys() - requested:
             self._chunks[position].skip(self.rows)
-        if self._others is not None and asked_for <= self._chunks.keys():
-            self._others.skip(self.rows)
+        if self._arrow_columns is not None and requested <= self._chunks.keys():
+            self._arrow_columns.skip(self.rows)
 
-    def _decode_others(self) -> None:
-        assert self._others is not None
-        self._decoded.update(self._others.take(self.rows))
+    def _decode_arrow_columns(self) -> None:
+        assert self._arrow_columns is not None
+        self._decoded.update(self._arrow_columns.take(self.rows))
 
 
 def chosen_rows(keep: pa.BooleanArray, count: int) -> Rows:

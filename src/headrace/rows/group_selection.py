@@ -53,7 +53,7 @@ class GroupSelection:
                 chunks[position] = ColumnChunk(
                     chunk, layout, read_into=self._read_into, memory=self._memory
                 )
-        return GroupColumns(chunks, self._others(group, chunks)) if chunks else None
+        return GroupColumns(chunks, self._arrow_columns(group, chunks)) if chunks else None
 
     def _find_layouts(self) -> Iterator[tuple[int, tuple[int, ChunkLayout]]]:
         schema = self._source.parquet.schema
@@ -65,11 +65,11 @@ class GroupSelection:
                     yield column.position, (leaf, layout)
 
     def _columns(self) -> Iterator[ColumnReading]:
-        for column in (*self._plan.wanted.values(), *self._plan.looked_at.values()):
+        for column in (*self._plan.columns.values(), *self._plan.predicate_columns.values()):
             if column is not None:
                 yield column
 
-    def _others(self, group: int, chunks: Mapping[int, ColumnChunk]) -> ArrowColumns | None:
+    def _arrow_columns(self, group: int, chunks: Mapping[int, ColumnChunk]) -> ArrowColumns | None:
         """Return the columns that Arrow must decode."""
         columns = [column for column in self._columns() if column.position not in chunks]
         if not columns:

@@ -27,7 +27,7 @@ def data_files(
     columns = ["uri", "deletion_vector", "size_bytes"]
     if request.needs_partition:
         columns.append("typed_partition_values")
-    reading = ExecutionContext(settings=scan.options, cancellation=cancellation)
+    execution = ExecutionContext(settings=scan.options, cancellation=cancellation)
     grouping = Grouping()
 
     def groups(run: Iterable[ActionBatch]) -> Iterator[tuple[DataFile, ...]]:
@@ -35,13 +35,13 @@ def data_files(
             for batch in run:
                 yield from grouping.add(data_files_of(arrow_files(batch, context, columns)))
         except Exception:
-            yield from grouping.rest()  # the files before the error are read first
+            yield from grouping.flush()  # the files before the error are read first
             raise
-        yield from grouping.rest()
+        yield from grouping.flush()
 
-    with scan.replay(reading, projection=add_fields(columns)) as run:
+    with scan.replay(execution, projection=add_fields(columns)) as run:
         for group in groups(run):
-            reading.meter.give(len(group))
+            execution.meter.give(len(group))
             yield group
 
 
@@ -75,5 +75,5 @@ def _partitions(records: pa.RecordBatch) -> list[dict[str, pa.Scalar]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _vector(found: dict[str, Any] | None) -> DeletionVector | None:
-    return None if found is None else DeletionVector(**found)
+def _vector(fields: dict[str, Any] | None) -> DeletionVector | None:
+    return None if fields is None else DeletionVector(**fields)

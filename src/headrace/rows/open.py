@@ -40,13 +40,13 @@ def open_rows(  # noqa: PLR0913  (the parts)
         # Without a condition every row counts towards the limit: larger batches are not needed.
         rows_per_batch = min(limit, request.rows_per_batch)
         request = msgspec.structs.replace(request, rows_per_batch=rows_per_batch)
-    reading = ExecutionContext(settings=options)
-    source = open_source(store, request=request, context=reading)
+    execution = ExecutionContext(settings=options)
+    source = open_source(store, request=request, context=execution)
     stream = stream_batches(
-        data_files(scan, context, request, reading.cancellation),
+        data_files(scan, context, request, execution.cancellation),
         GroupReader(source).batches,
         options=options,
-        cancellation=reading.cancellation,
+        cancellation=execution.cancellation,
         release=source.close,
         start_with=None if limit is None else 1,
     )
@@ -69,17 +69,17 @@ class _Limited:
 
     def __init__(self, batches: Batches, limit: int) -> None:
         self._batches = batches
-        self._left = limit
+        self._rows_left = limit
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        if not self._left:
+        if not self._rows_left:
             raise StopIteration
-        batch = next(self._batches).slice(0, self._left)
-        self._left -= batch.num_rows
-        if not self._left:
+        batch = next(self._batches).slice(0, self._rows_left)
+        self._rows_left -= batch.num_rows
+        if not self._rows_left:
             self._batches.close()
         return batch
 

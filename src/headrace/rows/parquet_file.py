@@ -111,9 +111,9 @@ def data_file_errors(path: str) -> Iterator["FileWitness"]:
         # Arrow raises this type for decoding errors, too; only those of the system have a number.
         if error.errno is not None:
             raise storage_error(path, error) from error
-        raise witness.meaning(path, error) from error
+        raise witness.typed_error(path, error) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise witness.meaning(path, error) from error
+        raise witness.typed_error(path, error) from error
 
 
 class FileWitness:
@@ -123,25 +123,25 @@ class FileWitness:
         self.writer: str | None = None
         self.reopen: Callable[[], AbstractContextManager[ParquetSource]] | None = None
 
-    def meaning(self, path: str, error: Exception) -> HeadraceError:
+    def typed_error(self, path: str, error: Exception) -> HeadraceError:
         """Return the error for a failure: damage, or something unsupported."""
         reason, column = str(error).rstrip("."), None
         if _is_unsupported(error):
-            column = self._culprit()
-        elif (column := self._widely_packed()) is not None:
+            column = self._first_unsupported_column()
+        elif (column := self._first_wide_column()) is not None:
             reason = WIDE_DIFFERENCES
         else:
             return CorruptDataFileError(path=path, reason=str(error))
         return UnsupportedFileError(path=path, reason=reason, column=column, writer=self.writer)
 
-    def _culprit(self) -> str | None:
+    def _first_unsupported_column(self) -> str | None:
         """Return the first column that Arrow cannot read on its own."""
         for leaf in self._unread_leaves():
             if _is_unsupported(leaf.error):
                 return leaf.path
         return None
 
-    def _widely_packed(self) -> str | None:
+    def _first_wide_column(self) -> str | None:
         """Return the first failing column, if all of them fail because of wide differences."""
         try:
             leaves = list(self._unread_leaves())

@@ -1,7 +1,7 @@
 """The rows of a snapshot as a `pyarrow.RecordBatchReader` that can be closed.
 
 Of Arrow's readers, a Python class can derive only from the one of the IPC stream format. C++ code
-that takes the reader as it is reads such a stream; Python code and consumers of the C stream get
+that takes the reader itself reads such a stream; Python code and consumers of the C stream get
 the batches themselves, without a copy. All of them take from the same batches, and closing the
 reader or releasing the C stream stops the reading.
 

@@ -57,10 +57,10 @@ class ReadStruct(msgspec.Struct, frozen=True):
     @property
     def leaves(self) -> frozenset[int]:
         """The leaves of its members."""
-        found = frozenset[int]().union(
+        leaves = frozenset[int]().union(
             *(member.reading.leaves for member in self.members if member.reading)
         )
-        return found or frozenset((self.witness,))
+        return leaves or frozenset((self.witness,))
 
     def read(self, array: pa.StructArray) -> pa.StructArray:
         """Return the struct with the table's members, null where the file's is null."""

@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import UnknownColumnError
-from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.expr.node import BoundPredicate
 from headrace.protocol.arrow_schema import arrow_schema
 from headrace.protocol.schema import Field, StructType
 from headrace.rows.resolve import MatchBy
@@ -43,15 +43,15 @@ class RowRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Raises:
             UnsupportedPredicateError: a part of the predicate cannot be evaluated by rows.
         """
-        looked_at = () if self.predicate is None else columns_of(self.predicate)
-        return {c.path: _way_to(c, self.schema) for c in looked_at if not c.is_partition}
+        columns = () if self.predicate is None else columns_of(self.predicate)
+        return {c.path: _narrowed(self.schema, c.path) for c in columns if not c.is_partition}
 
     @cached_property
     def needs_partition(self) -> bool:
         """Whether partition values are requested, or part of the predicate."""
         stored = len(self.stored_columns) == len(self.columns.fields)
-        looked_at = () if self.predicate is None else columns_of(self.predicate)
-        return not stored or any(column.is_partition for column in looked_at)
+        columns = () if self.predicate is None else columns_of(self.predicate)
+        return not stored or any(column.is_partition for column in columns)
 
 
 def choose_columns(schema: StructType, names: Sequence[str] | None) -> StructType:
@@ -69,10 +69,6 @@ def choose_columns(schema: StructType, names: Sequence[str] | None) -> StructTyp
             raise UnknownColumnError(column=name, known=schema.names)
         chosen[field.name] = field
     return StructType(tuple(chosen.values()))
-
-
-def _way_to(column: BoundColumn, schema: StructType) -> Field:
-    return _narrowed(schema, column.path)
 
 
 def _narrowed(struct: StructType, path: tuple[str, ...]) -> Field:

@@ -73,7 +73,9 @@ class ColumnReading(msgspec.Struct, frozen=True):
     reading: Reading
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _FileColumn(msgspec.Struct, frozen=True):
+    """A column of the file, or a struct member: its field and the number of its first leaf."""
+
     field: pa.Field
     first_leaf: int
     position: int = 0
@@ -82,18 +84,18 @@ class _Found(msgspec.Struct, frozen=True):
 class _Level(msgspec.Struct, frozen=True):
     """The columns of a file, or the members of a struct in it, by name and by id."""
 
-    by_name: NameIndex[_Found]
-    by_id: dict[bytes, _Found]
+    by_name: NameIndex[_FileColumn]
+    by_id: dict[bytes, _FileColumn]
 
     @classmethod
     def of(cls, parent: pa.Schema | pa.StructType, first: int) -> "_Level":
-        found = list(_numbered(parent, first))
-        by_id = {column_id: f for f in reversed(found) if (column_id := _id_of(f.field))}
-        return cls(index_names((f.field.name, f) for f in found), by_id)
+        columns = list(_numbered(parent, first))
+        by_id = {column_id: f for f in reversed(columns) if (column_id := _id_of(f.field))}
+        return cls(index_names((f.field.name, f) for f in columns), by_id)
 
 
-def _as_it_is(source: pa.DataType, leaf: int) -> None:
-    """Leave a leaf as it is."""
+def _no_preparation(source: pa.DataType, leaf: int) -> None:
+    """Return None: no leaf needs preparation."""
 
 
 class StoredColumns:
@@ -104,14 +106,14 @@ class StoredColumns:
         schema: pa.Schema,
         *,
         match_by: MatchBy,
-        prepare: Callable[[pa.DataType, int], Convert | None] = _as_it_is,
+        prepare: Callable[[pa.DataType, int], Convert | None] = _no_preparation,
     ) -> None:
         """Number the columns of a file.
 
         Args:
             schema: The file's Arrow schema.
             match_by: How to match the table's columns.
-            prepare: Returns what to do with a leaf, by type and number, before it is converted.
+            prepare: Returns a function to apply to a leaf column before it is converted, or None.
 
         Raises:
             MismatchError: columns are matched by id, and the file has no ids.
@@ -130,81 +132,81 @@ class StoredColumns:
             MismatchError: the file's type cannot be read as the table's.
             ShreddedError: the file has a variant in an unsupported form.
         """
-        found = self._lookup(field, self._top)
-        if found is None:
+        column = self._lookup(field, self._top)
+        if column is None:
             return None
-        reading = self._reading(field.type, found, where=field.name)
-        return ColumnReading(found.position, types.is_dictionary(found.field.type), reading)
+        reading = self._resolve(field.type, column, where=field.name)
+        return ColumnReading(column.position, types.is_dictionary(column.field.type), reading)
 
-    def _lookup(self, field: Field, among: _Level) -> _Found | None:
+    def _lookup(self, field: Field, among: _Level) -> _FileColumn | None:
         if self._match_by is MatchBy.ID and _COLUMN_ID in field.metadata:
             return among.by_id.get(str(field.metadata[_COLUMN_ID]).encode())
         return self._named(field.physical_name, among)
 
-    def _named(self, name: str, among: _Level) -> _Found | None:
+    def _named(self, name: str, among: _Level) -> _FileColumn | None:
         spellings = [spelling for spelling, _ in among.by_name.get(fold_name(name), [])]
         if len(spellings) > 1 and spellings.count(name) != 1:
             listed = ", ".join(spellings)
             raise MismatchError(f"it has several columns for {name}: {listed}")
         return find_named(name, among.by_name)
 
-    def _reading(self, wanted: DataType, found: _Found, *, where: str) -> Reading:
-        source, first = _storage(found.field.type), found.first_leaf
-        match wanted:
+    def _resolve(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
+        source, first = _storage(column.field.type), column.first_leaf
+        match target:
             case PrimitiveType("variant"):
                 return self._variant(source, first, where=where)
             case StructType():
-                return self._struct(wanted, source, first, where=where)
+                return self._struct(target, source, first, where=where)
             case ArrayType(element):
                 if not _is_list(source):
-                    raise _mismatch(where, source, wanted)
-                inner = _Found(source.value_field, first)
-                reading = self._reading(element, inner, where=f"{where}.element")
-                return ReadList(arrow_type(wanted), reading)
+                    raise _mismatch(where, source, target)
+                inner = _FileColumn(source.value_field, first)
+                reading = self._resolve(element, inner, where=f"{where}.element")
+                return ReadList(arrow_type(target), reading)
             case MapType(key, value):
                 if not types.is_map(source):
-                    raise _mismatch(where, source, wanted)
-                keys = _Found(source.key_field, first)
-                items = _Found(source.item_field, first + _leaf_count(source.key_type))
+                    raise _mismatch(where, source, target)
+                keys = _FileColumn(source.key_field, first)
+                items = _FileColumn(source.item_field, first + _leaf_count(source.key_type))
                 return ReadMap(
-                    arrow_type(wanted),
-                    self._reading(key, keys, where=f"{where}.key"),
-                    self._reading(value, items, where=f"{where}.value"),
+                    arrow_type(target),
+                    self._resolve(key, keys, where=f"{where}.key"),
+                    self._resolve(value, items, where=f"{where}.value"),
                 )
             case _:
-                return self._leaf(wanted, found, where=where)
+                return self._leaf(target, column, where=where)
 
-    def _leaf(self, wanted: DataType, found: _Found, *, where: str) -> Reading:
-        source, leaf = found.field.type, found.first_leaf
+    def _leaf(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
+        source, leaf = column.field.type, column.first_leaf
         if types.is_nested(_storage(source)):
-            raise _mismatch(where, source, wanted)
+            raise _mismatch(where, source, target)
         if _is_unread(_storage(source)):
             raise UnreadTypeError(where, source)
         try:
-            convert = converter(source, arrow_type(wanted))
+            convert = converter(source, arrow_type(target))
         except TypeError as error:
-            raise _mismatch(where, source, wanted) from error
+            raise _mismatch(where, source, target) from error
         prepare = self._prepare(source, leaf)
         if prepare is None:
             return ReadLeaf(leaf, source, convert)
         return ReadLeaf(leaf, source, lambda array: convert(prepare(array)))
 
     def _struct(
-        self, wanted: StructType, source: pa.DataType, first: int, *, where: str
+        self, target: StructType, source: pa.DataType, first: int, *, where: str
     ) -> Reading:
         if not types.is_struct(source):
-            raise _mismatch(where, source, wanted)
+            raise _mismatch(where, source, target)
         among = _Level.of(source, first)
-        target = arrow_type(wanted)
+        arrow_target = arrow_type(target)
         members = []
-        for index, member in enumerate(wanted.fields):
-            found = self._lookup(member, among)
-            if found is None:
-                members.append(Member(target.field(index), "", None))
+        for index, member in enumerate(target.fields):
+            column = self._lookup(member, among)
+            if column is None:
+                members.append(Member(arrow_target.field(index), "", None))
                 continue
-            reading = self._reading(member.type, found, where=f"{where}.{member.name}")
-            members.append(Member(target.field(index), found.field.name, reading))
-        return ReadStruct(target, tuple(members), witness=first)
+            reading = self._resolve(member.type, column, where=f"{where}.{member.name}")
+            members.append(Member(arrow_target.field(index), column.field.name, reading))
+        return ReadStruct(arrow_target, tuple(members), witness=first)
 
     def _variant(self, source: pa.DataType, first: int, *, where: str) -> Reading:
         shredded = source.get_field_index(_SHREDDED) if types.is_struct(source) else -1
@@ -216,13 +218,13 @@ class StoredColumns:
         return ReadShredded(arrow_type(PrimitiveType("variant")), leaves)
 
 
-def _mismatch(where: str, source: pa.DataType, wanted: DataType) -> MismatchError:
-    return MismatchError(f"column {where} is {source} in it, which is not read as {wanted}")
+def _mismatch(where: str, source: pa.DataType, target: DataType) -> MismatchError:
+    return MismatchError(f"column {where} is {source} in it, which is not read as {target}")
 
 
-def _numbered(parent: pa.Schema | pa.StructType, first: int) -> Iterator[_Found]:
+def _numbered(parent: pa.Schema | pa.StructType, first: int) -> Iterator[_FileColumn]:
     for position, field in enumerate(parent):
-        yield _Found(field, first, position)
+        yield _FileColumn(field, first, position)
         first += _leaf_count(field.type)
 
 

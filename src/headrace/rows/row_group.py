@@ -36,12 +36,12 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         """Return the bounds of a column in each row group."""
         if column.is_partition:
             return exact_bounds(pa.repeat(self.partition[column.path[0]], len(self)))
-        found = self.readings[column.path]
-        if found is None:
+        column_reading = self.readings[column.path]
+        if column_reading is None:
             return exact_bounds(pa.nulls(len(self), pa.null()))
         target = arrow_type(column.type)
         # A struct may be non-null although its only member is null: only leaves have statistics.
-        leaf = None if isinstance(column.type, StructType) else _leaf_of(found.reading)
+        leaf = None if isinstance(column.type, StructType) else _leaf_of(column_reading.reading)
         return self._unknown(target) if leaf is None else self._known(leaf, target)
 
     def _known(self, leaf: ReadLeaf, target: pa.DataType) -> Bounds:

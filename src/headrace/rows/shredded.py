@@ -68,28 +68,32 @@ def _is_group(kind: pa.DataType) -> bool:
 
 def _rebuilt(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
     """Assemble the variants of a group: residual values, typed values, or objects of both."""
-    left = _member(group, "value")
-    left_over: Encoded = [None] * len(group) if left is None else left.to_pylist()
+    residual_column = _member(group, "value")
+    residual_values: Encoded = (
+        [None] * len(group) if residual_column is None else residual_column.to_pylist()
+    )
     typed = _member(group, "typed_value")
     if typed is None:
-        return left_over
+        return residual_values
     typed = _storage_array(typed)
     if types.is_struct(typed.type):
-        return _objects(typed, left_over, metadata)
+        return _objects(typed, residual_values, metadata)
     values = _arrays(typed, metadata) if _is_list(typed.type) else _scalars(typed)
-    return [rest if v is None else v for v, rest in zip(values, left_over, strict=True)]
+    return [
+        residual if v is None else v for v, residual in zip(values, residual_values, strict=True)
+    ]
 
 
-def _objects(typed: pa.StructArray, left_over: Encoded, metadata: Sequence[bytes]) -> Encoded:
+def _objects(typed: pa.StructArray, residual_values: Encoded, metadata: Sequence[bytes]) -> Encoded:
     columns = [(field.name, _rebuilt(typed.field(field.name), metadata)) for field in typed.type]
     whole: Encoded = []
-    for row, (is_object, rest) in enumerate(
-        zip(typed.is_valid().to_pylist(), left_over, strict=True)
+    for row, (is_object, residual) in enumerate(
+        zip(typed.is_valid().to_pylist(), residual_values, strict=True)
     ):
         if not is_object:
-            whole.append(rest)
+            whole.append(residual)
             continue
-        fields = {} if rest is None else variant.object_fields(rest, metadata[row])
+        fields = {} if residual is None else variant.object_fields(residual, metadata[row])
         for name, values in columns:
             value = values[row]
             if value is not None:
@@ -105,15 +109,15 @@ def _arrays(typed: pa.Array, metadata: Sequence[bytes]) -> Encoded:
     ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
     whole: Encoded = []
     for is_array, (start, end) in zip(typed.is_valid().to_pylist(), pairwise(ends), strict=True):
-        found = [variant.NULL if e is None else e for e in elements[start:end]]
-        whole.append(variant.encode_array(found) if is_array else None)
+        items = [variant.NULL if e is None else e for e in elements[start:end]]
+        whole.append(variant.encode_array(items) if is_array else None)
     return whole
 
 
 def _scalars(typed: pa.Array) -> Encoded:
-    found = _encoder(typed.type)
-    assert found is not None
-    plain, encode = found
+    encoder = _encoder(typed.type)
+    assert encoder is not None
+    plain, encode = encoder
     return [None if v is None else encode(v) for v in typed.cast(plain).to_pylist()]
 
 

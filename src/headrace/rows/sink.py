@@ -141,9 +141,9 @@ def _csv_column(column: pa.Array) -> pa.Array:
         return column
     encode = msgspec.json.encode
     texts = [None if value is None else encode(value).decode() for value in _plain_column(column)]
-    found = pa.array(texts, pa.string())
+    column_texts = pa.array(texts, pa.string())
     # Base64 needs no escapes in JSON.
-    return pc.utf8_trim(found, '"') if _is_bytes(column.type) else found
+    return pc.utf8_trim(column_texts, '"') if _is_bytes(column.type) else column_texts
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -41,17 +41,17 @@ class Grouping:
         for file in files:
             is_large = not 0 < file.size_bytes <= _SMALL_BYTES
             if is_large or self._group_bytes + file.size_bytes > _GROUP_BYTES:
-                yield from self.rest()
+                yield from self.flush()
             if not self._group:
                 self._begun_s = time.monotonic()
             self._group.append(file)
             self._group_bytes += file.size_bytes
             if is_large or len(self._group) >= self._most_files:
-                yield from self.rest()
+                yield from self.flush()
         if time.monotonic() - self._begun_s > _PATIENCE_S:
-            yield from self.rest()
+            yield from self.flush()
 
-    def rest(self) -> Iterator[tuple[DataFile, ...]]:
+    def flush(self) -> Iterator[tuple[DataFile, ...]]:
         """Yield the incomplete group, if there is one."""
         if self._group:
             group, self._group, self._group_bytes = tuple(self._group), [], 0
@@ -86,18 +86,18 @@ class GroupReader:
 
     def _chosen(self, group: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
         """Yield the matching rows, filtering files of one kind together."""
-        alike = _Alike(self._source.request.rows_per_batch)
+        alike = _AlikeParts(self._source.request.rows_per_batch)
         try:
             for part in self._parts(group):
                 if isinstance(part, FilePart):
                     yield from alike.add(part)
                 else:
-                    yield from alike.rest()
+                    yield from alike.flush()
                     yield from part.rows()
         except Exception:
-            yield from alike.rest()
+            yield from alike.flush()
             raise
-        yield from alike.rest()
+        yield from alike.flush()
 
     def _parts(self, group: Sequence[DataFile]) -> Iterator[FilePart | JoinedFiles]:
         """Yield the stored rows. A turn reads files for a whole batch, so threads seldom switch."""
@@ -144,7 +144,7 @@ def _finish(appended: AppendedRows, parts: list[FilePart | JoinedFiles]) -> bool
     return joined is not None
 
 
-class _Alike:
+class _AlikeParts:
     """Joins parts of files with the same layout before rows are selected."""
 
     def __init__(self, most_rows: int) -> None:
@@ -154,20 +154,20 @@ class _Alike:
 
     def add(self, part: FilePart) -> Iterator[pa.RecordBatch]:
         if self._parts and not self._has_place_for(part):
-            yield from self.rest()
+            yield from self.flush()
         self._parts.append(part)
         self._rows += part.batch.num_rows
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def flush(self) -> Iterator[pa.RecordBatch]:
         parts, self._parts, self._rows = self._parts, [], 0
         rows = _rows_together(parts) if len(parts) > 1 else None
         if rows is not None:
             yield rows
             return
         for part in parts:
-            found = part.rows()
-            if found is not None:
-                yield found
+            rows_of_part = part.rows()
+            if rows_of_part is not None:
+                yield rows_of_part
 
     def _has_place_for(self, part: FilePart) -> bool:
         return (
@@ -191,7 +191,7 @@ def _joined(batches: Iterable[pa.RecordBatch], most_rows: int) -> Iterator[pa.Re
     """Join small batches; the rows before an error are yielded before it is raised."""
     waiting: list[pa.RecordBatch] = []
 
-    def rest() -> Iterator[pa.RecordBatch]:
+    def flush() -> Iterator[pa.RecordBatch]:
         if len(waiting) > 1 and waiting[0].num_columns:
             yield pa.concat_batches(waiting)
         else:
@@ -201,9 +201,9 @@ def _joined(batches: Iterable[pa.RecordBatch], most_rows: int) -> Iterator[pa.Re
     try:
         for batch in batches:
             if sum(b.num_rows for b in waiting) + batch.num_rows > most_rows:
-                yield from rest()
+                yield from flush()
             waiting.append(batch)
     except Exception:
-        yield from rest()
+        yield from flush()
         raise
-    yield from rest()
+    yield from flush()

@@ -69,9 +69,9 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
         """
         keep = None
         if self.deleted is not None:
-            keep = self.deleted.kept(first_row, rows)
+            keep = self.deleted.live_mask(first_row, rows)
         if self.only is not None:
-            keep = _both(keep, self.only.named(first_row, rows))
+            keep = _both(keep, self.only.deleted_mask(first_row, rows))
         if self.request.predicate is not None and (keep is None or keep.true_count):
             keep = _both(keep, self.matching(rows, stored_of))
         return keep
@@ -104,13 +104,13 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
     def _values(self, column: BoundColumn, rows: int, stored_of: StoredOf) -> pa.Array:
         if column.is_partition:
             return pa.repeat(self.partition[column.path[0]], rows)
-        reading = self.plan.looked_at[column.path]
-        if reading is None:
+        column_reading = self.plan.predicate_columns[column.path]
+        if column_reading is None:
             return pa.nulls(rows, arrow_type(column.type))
-        stored = stored_of(reading)
+        stored = stored_of(column_reading)
         if _is_codes_of(stored, arrow_type(column.type)):
             return stored
-        return member(_read(reading, stored), depth=len(column.path) - 1)
+        return member(_read(column_reading, stored), depth=len(column.path) - 1)
 
     def _stored(
         self,
@@ -122,9 +122,9 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
         return plain_array(stored) if column.position in self.plan.views else stored
 
     def _column(self, field: pa.Field, rows: int, chosen: StoredOf) -> pa.Array:
-        if field.name not in self.plan.wanted:
+        if field.name not in self.plan.columns:
             return pa.repeat(self.partition[field.name], rows)
-        column = self.plan.wanted[field.name]
+        column = self.plan.columns[field.name]
         if column is None:
             return pa.nulls(rows, field.type)
         return _read(column, chosen(column))

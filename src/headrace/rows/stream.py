@@ -1,7 +1,7 @@
-"""Rows of several data files, read at once and given in the order of the files.
+"""Reads several data files concurrently, and returns their batches in the order of the files.
 
-Files enter as they are found: a thread that needs one advances the log, so the log is read while
-data files are, and only as far as they are. Batches leave through one bounded producer.
+Files enter as the log is replayed: a thread that needs a file advances the replay, so the log is
+read only as far as needed. Batches leave through one bounded producer.
 """
 
 from collections.abc import Callable, Generator
@@ -16,7 +16,7 @@ S = TypeVar("S")
 B = TypeVar("B")
 
 
-def stream_batches(  # noqa: PLR0913  (what a producer of rows is made of)
+def stream_batches(  # noqa: PLR0913  (the parts of a producer)
     files: Generator[S, None, None],
     read: Callable[[S], Generator[B, None, None]],
     *,
@@ -25,15 +25,15 @@ def stream_batches(  # noqa: PLR0913  (what a producer of rows is made of)
     release: Callable[[], None],
     start_with: int | None = None,
 ) -> Producer[B]:
-    """The batches of all files; nothing is read before the first one is asked for.
+    """Return the batches of all files; nothing is read before the first one is requested.
 
     Args:
-        files: What to read, in order.
-        read: Makes the batches of a file, in a thread.
-        options: How many files to read at once, and how many batches of each ahead.
-        cancellation: What files and batches check while they have nothing to give.
-        release: Called once, when no thread reads any more.
-        start_with: How many files to begin with; it doubles with each that is consumed.
+        files: The files to read, in order.
+        read: Yields the batches of a file, in a thread.
+        options: How many files to read at once, and how many batches of each to read ahead.
+        cancellation: Ends the reading early.
+        release: Called once, after the last thread has ended.
+        start_with: The number of files to read at first; it doubles with each file consumed.
     """
     return Producer(
         one_at_a_time(read),

@@ -19,8 +19,8 @@ _FEWEST_ROWS = 16_384
 
 def words_of_codes(codes: pa.DictionaryArray) -> pa.Array:
     """Return the same values without a dictionary."""
-    found = _written(codes) if _is_usual(codes) else None
-    return codes.dictionary.take(codes.indices) if found is None else found
+    words = _decoded(codes) if _is_usual(codes) else None
+    return codes.dictionary.take(codes.indices) if words is None else words
 
 
 def _is_usual(codes: pa.DictionaryArray) -> bool:
@@ -36,7 +36,7 @@ def _is_usual(codes: pa.DictionaryArray) -> bool:
     )
 
 
-def _written(codes: pa.DictionaryArray) -> pa.Array | None:
+def _decoded(codes: pa.DictionaryArray) -> pa.Array | None:
     """Return the strings decoded by the compiled loop, or None if Arrow must decode them."""
     write = function("headrace_words", *_ARGUMENTS)
     words, indices, rows = codes.dictionary, codes.indices, len(codes)

@@ -13,7 +13,7 @@ from headrace.phases.changes import ChangeRequest
 from headrace.plan.batch import AddBatch
 from headrace.protocol.action import Metadata
 from headrace.protocol.log_file import LogFile
-from headrace.rows.change_feed import changed_files, committed_ms, inserted_files, is_kept
+from headrace.rows.change_feed import changed_files, committed_ms, inserted_files, has_change_feed
 from headrace.scan.arrow_files import arrow_files
 from headrace.scan.commit import Commit, read_commits
 from headrace.scan.compatibility import PinnedSchema, check_readable_by
@@ -88,7 +88,7 @@ class ChunkReader:
 
     def _changed(self, commit: Commit) -> pa.Table:
         metadata = self._metadata_at(commit)
-        if not is_kept(metadata) and (commit.adds or commit.removes):
+        if not has_change_feed(metadata) and (commit.adds or commit.removes):
             raise ChangeDataMissingError(
                 table=self._table.uri,
                 version=commit.version,
