@@ -171,7 +171,7 @@ def test_rule_04_a_hint_to_a_checkpoint_that_is_not_there_is_said_to_be_that(tab
     write_hint(table, 3)
     events: list[Event] = []
     assert Table(table, reporter=events.append).snapshot().version == 5
-    reason = "no complete checkpoint of version 3, which it names, is there"
+    reason = "version 3, which it names, has no complete checkpoint"
     assert events == [HintIgnored(table=str(table), reason=reason)]
 
 

@@ -106,7 +106,7 @@ def test_a_table_that_was_made_anew_is_refused(summed_up: Path) -> None:
     old = list(source.snapshot(version=0).scan().batches())
     snapshot = source.snapshot()
     write_history(summed_up, [[*opening(), add("x")], [add("y")], [add("z", size=1000)]])
-    with pytest.raises(IncrementRefusedError, match="commit 2 was written anew"):
+    with pytest.raises(IncrementRefusedError, match="commit 2 was rewritten"):
         list(snapshot.scan().since(old, version=0))
 
 

@@ -42,9 +42,9 @@ class ListChanges(Consume[ChangeRequest], frozen=True, kw_only=True):
         missing = gaps(index.commits, first=request.start, last=request.end)
         if missing:
             raise LogGapError(table=request.table, missing=missing)
-        wanted = range(request.start, request.end + 1)
+        versions = range(request.start, request.end + 1)
         return ReadChanges(
-            request=request, commits=tuple(index.commits[version] for version in wanted)
+            request=request, commits=tuple(index.commits[version] for version in versions)
         )
 
 

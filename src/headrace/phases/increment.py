@@ -18,9 +18,9 @@ _CHANGES_OF_MEANING = ("protocol", "metaData")
 def plan_increment(request: ScanRequest, segment: Segment, *, since: int) -> Phase[ScanOutcome]:
     """Return the first phase; the log is listed only if the segment lacks some commits."""
     known = {file.version: file for file in segment.commits_newest_first}
-    wanted = range(request.version, since, -1)
-    if all(version in known for version in wanted):
-        return _check(request, tuple(known[version] for version in wanted))
+    versions_newest_first = range(request.version, since, -1)
+    if all(version in known for version in versions_newest_first):
+        return _check(request, tuple(known[version] for version in versions_newest_first))
     return ListIncrement(request=request, segment=segment, since=since)
 
 
@@ -34,7 +34,7 @@ class ListIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
 
     request: ScanRequest
     segment: Segment
-    """What is known of the requested version."""
+    """The known part of the requested version's log."""
     since: int
 
     def plan(self) -> Node:
@@ -45,13 +45,13 @@ class ListIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
         """Require every commit in between, in the same log as the segment's."""
         request = self.request
         index = index_log(self.listed(data), table=request.table, tail=request.tail)
-        wanted = range(request.version, self.since, -1)
-        missing = [version for version in wanted if version not in index.commits]
+        versions_newest_first = range(request.version, self.since, -1)
+        missing = [version for version in versions_newest_first if version not in index.commits]
         if missing:
-            raise self._refused(f"commit {min(missing)} is no longer there")
-        if anew := self.segment.rewritten(index.commits):
-            raise self._refused(f"commit {anew.version} was written anew")
-        return _check(request, tuple(index.commits[version] for version in wanted))
+            raise self._refused(f"commit {min(missing)} no longer exists")
+        if rewritten := self.segment.rewritten(index.commits):
+            raise self._refused(f"commit {rewritten.version} was rewritten")
+        return _check(request, tuple(index.commits[version] for version in versions_newest_first))
 
     def _refused(self, reason: str) -> IncrementRefusedError:
         return IncrementRefusedError(table=self.request.table, reason=reason)

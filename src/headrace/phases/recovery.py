@@ -114,11 +114,11 @@ def contradiction(
             continue
         for name, identity in names.items():
             for action in batch.actions(name):
-                thing = (name, identity(action))
-                if thing in seen[batch.source.path]:
-                    reason = f"it has two {name} actions for one thing"
+                subject = (name, identity(action))
+                if subject in seen[batch.source.path]:
+                    reason = f"it has two {name} actions for the same subject"
                     return CorruptLogError(path=batch.source.path, line=None, reason=reason)
-                seen[batch.source.path].add(thing)
+                seen[batch.source.path].add(subject)
     return None
 
 
@@ -128,20 +128,20 @@ def user_facing_error(error: HeadraceError, phase: SegmentPhase) -> HeadraceErro
     A missing or replaced file means that the snapshot has expired. An undecodable line in a
     checkpoint's file means that the checkpoint is damaged.
     """
-    said = error
+    raised = error
     base = phase.segment.checkpoint
     if isinstance(error, ObjectNotFoundError | ObjectChangedError):
-        said = SnapshotExpiredError(
+        raised = SnapshotExpiredError(
             table=phase.request.table,
             version=phase.segment.version,
             path=error.path,
             replaced=isinstance(error, ObjectChangedError),
         )
     elif isinstance(error, CorruptLogError) and base is not None and _is_of(error.path, base):
-        said = CorruptCheckpointError(path=error.path, reason=error.reason)
-    if said is not error:
-        said.__cause__ = error
-    return said
+        raised = CorruptCheckpointError(path=error.path, reason=error.reason)
+    if raised is not error:
+        raised.__cause__ = error
+    return raised
 
 
 def _is_same(listed: LogFile, pinned: LogFile) -> bool:
@@ -169,13 +169,13 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         failed = self.resume.segment
         assert failed.checkpoint is not None
         files = self.listed(data)
-        said = self._said(files, failed.checkpoint)
+        original = self._original_error(files, failed.checkpoint)
         if self.too_late:
-            raise said
+            raise original
         self._check_still_pinned(files, failed)
         # Another writer may rewrite a checkpoint as a summary of the same commits.
-        is_anew = isinstance(self.error, ObjectChangedError)
-        unusable = () if is_anew else (file.path for file in failed.checkpoint.files)
+        is_rewritten = isinstance(self.error, ObjectChangedError)
+        unusable = () if is_rewritten else (file.path for file in failed.checkpoint.files)
         index = index_log(
             files,
             table=self.resume.request.table,
@@ -184,9 +184,9 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         )
         try:
             segment = index.segment(failed.version)
-        except (LogGapError, TableError) as nowhere:
-            raise said from nowhere
-        if is_anew:
+        except (LogGapError, TableError) as no_base:
+            raise original from no_base
+        if is_rewritten:
             return self.resume.rebased(replace(segment, abandoned=failed.abandoned), ())
         path = failed.checkpoint.files[0].path
         event = CheckpointAbandoned(
@@ -209,7 +209,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         if not commits and isinstance(self.error, ObjectChangedError):
             raise user_facing_error(self.error, self.resume)
 
-    def _said(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:
+    def _original_error(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:
         """Return the error: a checkpoint that is no longer listed has been cleaned up."""
         listed = {file.path for file in files}
         if all(file.path in listed for file in failed.files):

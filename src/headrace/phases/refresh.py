@@ -74,5 +74,5 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
             return None
         if old.version not in listed.commits:
             return f"commit {old.version} is gone"
-        anew = old.rewritten(listed.commits)
-        return None if anew is None else f"commit {anew.version} was written anew"
+        rewritten = old.rewritten(listed.commits)
+        return None if rewritten is None else f"commit {rewritten.version} was rewritten"

@@ -208,10 +208,12 @@ class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
         """Return one leaf per file. Pruning is first here: it is cheap, and order is irrelevant."""
         request = self.request
         columns = add_columns(request.projection, predicate=request.predicate)
-        wanted = add_columns(request.projection, predicate=None)
+        output_columns = add_columns(request.projection, predicate=None)
         return tuple(
             DropSeen(
-                input=_skipping(scan_files((file,), columns=columns), request, wanted=wanted),
+                input=_skipping(
+                    scan_files((file,), columns=columns), request, output_columns=output_columns
+                ),
                 seen=self.seen,
             )
             for file in self.files
@@ -254,7 +256,7 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
         request, state = self.request, self.segment.state
         assert state is not None
         columns = add_columns(request.projection, predicate=request.predicate)
-        wanted = add_columns(request.projection, predicate=None)
+        output_columns = add_columns(request.projection, predicate=None)
         tombstones = Tombstones.of(state.manifest)
         keeps_maps = request.dialect.state_role is StateRole.COMMIT
         return tuple(
@@ -269,7 +271,7 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
                         statistics_schema=request.physical_schema if keeps_maps else None,
                     ),
                     request,
-                    wanted=wanted,
+                    output_columns=output_columns,
                 ),
                 seen=self.seen,
             )
@@ -374,10 +376,12 @@ def _sidecar_file(sidecar: Sidecar) -> LogFile:
     )
 
 
-def _skipping(node: Node, request: ScanRequest, *, wanted: tuple[str, ...] | None = None) -> Node:
+def _skipping(
+    node: Node, request: ScanRequest, *, output_columns: tuple[str, ...] | None = None
+) -> Node:
     if request.predicate is None:
         return node
-    return SkipFiles(input=node, predicate=request.predicate, wanted=wanted)
+    return SkipFiles(input=node, predicate=request.predicate, wanted=output_columns)
 
 
 def _rebased(

@@ -72,9 +72,9 @@ class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """List from the version in the hint, or everything."""
-        table, wanted = self.request.table, self.request.version
+        table, version = self.request.table, self.request.version
         documents = {document.path: document.content for document in self.documents(data)}
-        state = hinted_version(self.request.state_root, documents, wanted=wanted)
+        state = hinted_version(self.request.state_root, documents, version=version)
         content = documents.get(HINT_PATH)
         if content is None:
             return ListLog(request=self.request, state_version=state)
@@ -83,7 +83,7 @@ class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             event = HintIgnored(table=table, reason=f"it cannot be decoded ({error})")
             return ListLog(request=self.request, state_version=state, events=(event,))
-        if 0 < hint.version <= (hint.version if wanted is None else wanted):
+        if 0 < hint.version <= (hint.version if version is None else version):
             start = first_to_list(hint.version, state)
             return ListLog(request=self.request, start=start, state_version=state)
         return ListLog(request=self.request, state_version=state)
@@ -122,7 +122,7 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
             if self.start == 0 or index.base(request.version) is not None:
                 raise
             # Commits before `start` were not listed, so it is not known whether they are missing.
-            reason = f"no complete checkpoint of version {self.start}, which it names, is there"
+            reason = f"version {self.start}, which it names, has no complete checkpoint"
             event = HintIgnored(table=request.table, reason=reason)
             return replace(self, start=0, events=(event,))
         if request.state_root is None or self.state_version is None:
@@ -245,7 +245,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         except (TableError, ValueError) as refusal:
             if known is None or known.checksum is None:
                 raise
-            return self._ask_the_log(refusal)
+            return self._without_checksum(refusal)
         exact = known is not None and known.version == self.segment.version
         return Terminus(
             TableVersion(
@@ -268,12 +268,14 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
             # Otherwise the schema is checked when it is needed. That is too late to read the log.
             check_followed(table_schema(protocol, metadata), table=table)
 
-    def _ask_the_log(self, refusal: Exception) -> Phase[TableVersion]:
+    def _without_checksum(self, refusal: Exception) -> Phase[TableVersion]:
         """Read the log again: only the log may make a table unreadable, not a checksum file."""
         assert self.segment.checksum is not None
         table = self.request.table
-        said = reason_without_prefix(table, refusal)
-        reason = f"the table would be refused for it, and its log says otherwise ({said})"
+        refusal_reason = reason_without_prefix(table, refusal)
+        reason = (
+            f"it would make the table unreadable, so the log is read instead ({refusal_reason})"
+        )
         doubted = ChecksumIgnored(table=table, path=self.segment.checksum.path, reason=reason)
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, doubted=doubted)
 

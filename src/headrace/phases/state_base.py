@@ -43,17 +43,17 @@ class Resumable(Protocol[T_co]):
 
 
 def hinted_version(
-    root: str | None, documents: Mapping[str, bytes], *, wanted: int | None
+    root: str | None, documents: Mapping[str, bytes], *, version: int | None
 ) -> int | None:
-    """Return the version of the hinted state, if it can be used for the wanted version."""
+    """Return the version of the hinted state, if it is usable for `version` (None: the newest)."""
     content = None if root is None else documents.get(hint_path(root))
     if content is None:
         return None
     try:
-        version = msgspec.json.decode(content, type=LastCheckpoint).version
+        hinted = msgspec.json.decode(content, type=LastCheckpoint).version
     except _UNDECODABLE:
         return None
-    return version if 0 <= version <= (version if wanted is None else wanted) else None
+    return hinted if 0 <= hinted <= (hinted if version is None else version) else None
 
 
 def first_to_list(checkpoint_version: int, state_version: int | None) -> int:
@@ -80,8 +80,8 @@ def choose_state(  # noqa: PLR0913  (what a listing knows)
     if version > segment.version:
         reason = f"it is of version {version}, and the log ends at {segment.version}"
     elif commit is None or any(v not in index.commits for v in newer):
-        reason = "commits after it, or its own, are no longer there"
-    elif _is_behind(segment, version, index):
+        reason = "its own commit, or commits after it, no longer exist"
+    elif _is_costlier_than_checkpoint(segment, version, index):
         reason = f"the checkpoint of version {_checkpoint_version(segment)} is much newer"
     if reason is not None or commit is None:
         return _without(log, StateAbandoned(table=table, path=path, reason=reason or ""))
@@ -100,7 +100,7 @@ def _checkpoint_version(segment: Segment) -> int:
     return -1 if segment.checkpoint is None else segment.checkpoint.version
 
 
-def _is_behind(segment: Segment, version: int, index: LogIndex) -> bool:
+def _is_costlier_than_checkpoint(segment: Segment, version: int, index: LogIndex) -> bool:
     """Whether the commits from the state to a newer checkpoint are larger than the checkpoint."""
     base = segment.checkpoint
     if base is None or base.version <= version:
@@ -139,7 +139,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         """Use the state if it is valid; else continue with the log."""
         states = [state for batch in self.actions(data) for state in batch.actions("state")]
         if len(states) != 1:
-            return self._ignored("it is not one state")
+            return self._ignored("it does not contain exactly one state")
         manifest: StateManifest = states[0]
         if reason := self._doubt(manifest):
             return self._ignored(reason)
@@ -165,13 +165,13 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
     def _doubt(self, state: StateManifest) -> str | None:
         """Return why the state cannot be trusted; None if it can."""
         if state.state_version != self.commit.version:
-            return f"it says that it is of version {state.state_version}"
+            return f"it claims to be of version {state.state_version}"
         anchor, commit = decode_anchor(state.anchor), self.commit
         if anchor is None:
-            return "it does not say which log it was made from"
+            return "it does not record the log it was made from"
         listed = (commit.path, commit.size_bytes, commit.modified_ms)
         if (anchor.path, anchor.size, anchor.modified) != listed:
-            return "it was made from another log: its commit is not the one that is here"
+            return "it was made from another log: its commit differs from the one listed"
         return None
 
     def failed(self, error: HeadraceError) -> Phase[T]:

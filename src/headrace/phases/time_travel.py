@@ -124,13 +124,13 @@ def find_version(
         by_file = [index.commits[v] for v in versions]
         return Terminus(_by_file_time(by_file, timestamp_ms, table=table, end=last + 1))
     if timestamp_ms >= carried.since_ms or not versions:
-        own = [index.commits[v] for v in versions if v >= carried.since_version]
+        dated = [index.commits[v] for v in versions if v >= carried.since_version]
         return SearchCommitTimes(
             table=table,
             timestamp_ms=timestamp_ms,
-            commits=tuple(own),
+            commits=tuple(dated),
             end=last + 1,
-            high=len(own),
+            high=len(dated),
         )
     before = [index.commits[v] for v in versions if v < carried.since_version]
     return Terminus(_by_file_time(before, timestamp_ms, table=table, end=carried.since_version))

@@ -81,8 +81,8 @@ class ListTransactionLog(Consume[TableVersion], frozen=True, kw_only=True):
 
 def _segment(choice: BaseChoice) -> Segment:
     commits = choice.commits_newest_first
-    own = commits[0] if commits else choice.state
-    return Segment(version=choice.version, commits_newest_first=commits, commit=own)
+    newest = commits[0] if commits else choice.state
+    return Segment(version=choice.version, commits_newest_first=commits, commit=newest)
 
 
 class ReadCommittedState(Consume[TableVersion], frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ class ReadCommittedState(Consume[TableVersion], frozen=True, kw_only=True):
         assert file is not None
         (manifest,) = (state for batch in self.actions(data) for state in batch.actions("state"))
         if manifest.state_version != file.version:
-            reason = f"it says that it is of version {manifest.state_version}"
+            reason = f"it claims to be of version {manifest.state_version}"
             raise CorruptStateError(path=file.path, reason=reason)
         state = State(root=INDEXTABLES.state_root, file=file, manifest=manifest)
         for info in manifest.manifests:
@@ -159,13 +159,13 @@ class ReadLegacyCheckpoint(Consume[TableVersion], frozen=True, kw_only=True):
     def _files(self, content: bytes, file: LogFile) -> tuple[LogFile, ...]:
         try:
             first = inflate(content).split(b"\n", 1)[0]
-            told = msgspec.json.decode(first, type=_Parts)
+            header = msgspec.json.decode(first, type=_Parts)
         except (ValueError, RecursionError, zlib.error) as error:
             raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
-        if told.checkpoint_id is None:
+        if header.checkpoint_id is None:
             return (file,)
         folder = INDEXTABLES.log_directory
-        paths = [f"{folder}/{name.rpartition('/')[2]}" for name in told.parts]
+        paths = [f"{folder}/{name.rpartition('/')[2]}" for name in header.parts]
         missing = [path for path in paths if path not in self.log.files]
         if missing or not paths:
             reason = f"its part {missing[0]} is missing" if missing else "it names no part"
@@ -186,13 +186,13 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     segment: Segment
     protocol: Protocol | None = None
     metadata: Metadata | None = None
-    looked_at: int | None = None
+    places_read: int | None = None
     """The number of older places read; None before the base and newer files have been read."""
 
     def plan(self) -> Node:
         """Read some more places, newest first."""
         segment = self.segment
-        if self.looked_at is None:
+        if self.places_read is None:
             newer: list[Node] = [ScanJson(files=segment.commits_newest_first, columns=_COLUMNS)]
             if segment.checkpoint is not None:
                 newer.append(scan_checkpoint(segment.checkpoint, columns=_COLUMNS))
@@ -208,8 +208,8 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
 
     @property
     def _next_places(self) -> tuple[LogFile, ...]:
-        assert self.looked_at is not None
-        return self._older_places[self.looked_at : self.looked_at + _PLACES_AT_ONCE]
+        assert self.places_read is not None
+        return self._older_places[self.places_read : self.places_read + _PLACES_AT_ONCE]
 
     @property
     def _older_places(self) -> tuple[LogFile, ...]:
@@ -229,17 +229,19 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
             protocol = protocol or next(iter(batch.actions("protocol")), None)
             metadata = metadata or next(iter(batch.actions("metaData")), None)
         state = self.segment.state
-        if self.looked_at is None and state is not None:
+        if self.places_read is None and state is not None:
             manifest = state.manifest
             metadata = metadata or self._metadata_of(manifest, state.file.path)
             protocol = protocol or self._protocol_of(manifest, state.file.path)
         if protocol is not None and metadata is not None:
-            return self._found(protocol, metadata)
-        looked_at = 0 if self.looked_at is None else self.looked_at + _PLACES_AT_ONCE
-        if looked_at >= len(self._older_places):
+            return self._terminus(protocol, metadata)
+        places_read = 0 if self.places_read is None else self.places_read + _PLACES_AT_ONCE
+        if places_read >= len(self._older_places):
             reason = f"the log has no {'protocol' if protocol is None else 'metaData'} action"
             raise InvalidTableError(table=self.request.table, reason=reason)
-        return replace(self, protocol=protocol, metadata=metadata, looked_at=looked_at, events=())
+        return replace(
+            self, protocol=protocol, metadata=metadata, places_read=places_read, events=()
+        )
 
     def _metadata_of(self, manifest: StateManifest, path: str) -> Metadata | None:
         try:
@@ -249,13 +251,13 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
 
     def _protocol_of(self, manifest: StateManifest, path: str) -> Protocol:
         try:
-            told = decode_action(manifest.protocol, "protocol", Protocol)
+            protocol = decode_action(manifest.protocol, "protocol", Protocol)
         except ValueError as error:
             raise CorruptStateError(path=path, reason=str(error)) from error
         version = manifest.protocol_version
-        return told or Protocol(min_reader_version=version, min_writer_version=version)
+        return protocol or Protocol(min_reader_version=version, min_writer_version=version)
 
-    def _found(self, protocol: Protocol, metadata: Metadata) -> Phase[TableVersion]:
+    def _terminus(self, protocol: Protocol, metadata: Metadata) -> Phase[TableVersion]:
         if protocol.min_reader_version > _NEWEST_PROTOCOL:
             features = [f"IndexTables reader version {protocol.min_reader_version}"]
             raise UnsupportedFeatureError(table=self.request.table, features=features)

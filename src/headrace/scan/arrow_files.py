@@ -129,16 +129,16 @@ def arrow_files(
     schema = files_schema(context, columns)
     files = _Files(add_columns(batch, add_fields(schema.names)), context)
     try:
-        made = [files.column(name) for name in schema.names or ("path",)]
+        arrays = [files.column(name) for name in schema.names or ("path",)]
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise CorruptCheckpointError(path=batch.source.path, reason=str(error)) from error
-    for field, column in zip(schema, made, strict=False):
+    for field, column in zip(schema, arrays, strict=False):
         if not field.nullable and column.null_count:
             reason = f"an add has no {field.name}"
             raise CorruptCheckpointError(path=batch.source.path, reason=reason)
     if not schema.names:
-        return pa.RecordBatch.from_arrays(made, ["path"]).select([])  # keeps the row count
-    return pa.RecordBatch.from_arrays(made, schema=schema)
+        return pa.RecordBatch.from_arrays(arrays, ["path"]).select([])  # keeps the row count
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class _Files:
@@ -193,8 +193,8 @@ def _uris(paths: pa.StringArray, root: str) -> pa.StringArray:
     if not pc.any(special).as_py():
         return plain
     resolved = [
-        resolve(root, path) if hard else None
-        for path, hard in zip(paths.to_pylist(), special.to_pylist(), strict=True)
+        resolve(root, path) if is_special else None
+        for path, is_special in zip(paths.to_pylist(), special.to_pylist(), strict=True)
     ]
     return pc.if_else(special, pa.array(resolved, pa.string()), plain)
 
@@ -233,7 +233,7 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     columns = context.partition_columns
     width, size = len(columns), len(adds)
     layout = adds.partition_layout()
-    if layout is not None and layout.names == [c.name for c in columns if _named_once(c)]:
+    if layout is not None and layout.names == [c.name for c in columns if _is_unmapped(c)]:
         return None if "" in layout.texts.to_pylist() else layout.plain_maps()
     values = adds.field("partitionValues")
     if values is None or values.null_count or values.type != TEXT_MAP:
@@ -242,7 +242,7 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     uniform = len(keys) == width * size and bool(
         (np.diff(values.offsets.to_numpy(zero_copy_only=False)) == width).all()
     )
-    if not uniform or not all(map(_named_once, columns)):
+    if not uniform or not all(map(_is_unmapped, columns)):
         return None
     if not width:
         return values
@@ -253,7 +253,7 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     return values
 
 
-def _named_once(column: PartitionColumn) -> bool:
+def _is_unmapped(column: PartitionColumn) -> bool:
     return column.name == column.physical_name
 
 

@@ -127,9 +127,9 @@ class Changes:
         return (change for changes in self._by_batch(ExecutionContext()) for change in changes)
 
     async def __aiter__(self) -> AsyncIterator[FileChange]:
-        reading = ExecutionContext()
-        source = (change for changes in self._by_batch(reading) for change in changes)
-        async with aclosing(self._late.in_bulk(source, reading.cancellation)) as changes:
+        execution = ExecutionContext()
+        source = (change for changes in self._by_batch(execution) for change in changes)
+        async with aclosing(self._late.in_bulk(source, execution.cancellation)) as changes:
             async for change in changes:
                 yield change
 
@@ -147,12 +147,12 @@ class Changes:
         """Export the schema of the changes to libraries that read Arrow."""
         return self._late.changes_schema().__arrow_c_schema__()
 
-    def _by_batch(self, reading: ExecutionContext) -> Generator[list[FileChange], None, None]:
+    def _by_batch(self, execution: ExecutionContext) -> Generator[list[FileChange], None, None]:
         """Yield the changes of each commit; those of a large commit in several lists."""
         if self.start > self.end:
             return
         phase = ListChanges(request=self.request)
-        with Run(phase, executor=self._executor, reporter=self._reporter, context=reading) as run:
+        with Run(phase, executor=self._executor, reporter=self._reporter, context=execution) as run:
             for batch in run:
                 yield [
                     self._change(action, kind, batch.source.version or 0)

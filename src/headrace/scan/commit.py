@@ -1,4 +1,4 @@
-"""Reads the commits of a range, each with its actions that change rows or how they are read."""
+"""Reads a range of commits: of each, the actions that change rows or how rows are read."""
 
 from collections.abc import Generator, Sequence
 
@@ -43,9 +43,9 @@ def read_commits(request: ChangeRequest, executor: Executor) -> Generator[Commit
     phase = ListChanges(request=replace(request, columns=_COLUMNS))
     with Run(phase, executor=executor, context=ExecutionContext()) as run:
         for batch in run:
-            found = batch.source.version
-            assert found is not None
-            while version < found:  # a commit without any of these actions has no batch
+            batch_version = batch.source.version
+            assert batch_version is not None
+            while version < batch_version:  # a commit without any of these actions has no batch
                 yield _commit(version, batches)
                 version, batches = version + 1, []
             batches.append(batch)

@@ -68,7 +68,7 @@ def _unreadable(written: StructType, read: StructType, *, where: str) -> Iterato
         name = f"{where}{field.name}"
         same = next((f for f in read.fields if f.name == field.name), None)
         if same is None or same.physical_name != field.physical_name:
-            yield f"column {name} is none of the stream's"
+            yield f"column {name} is not in the stream's schema"
             continue
         yield from _unreadable_type(field.type, same.type, name)
 

@@ -11,9 +11,9 @@ import msgspec
 from headrace.metrics.meter import Meter
 from headrace.phases.scan import ScanOutcome
 from headrace.scan.argument import column_names
+from headrace.scan.file_list_cache import FileListShape, SnapshotFileLists
 from headrace.scan.label import ListLabel
 from headrace.scan.lazy_imports import ArrowSchema, LazyImports, RecordBatch
-from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext
 from headrace.scan.metering import ScanMetering
 from headrace.scan.run import Run
@@ -24,10 +24,10 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
 
     lazy: LazyImports
     context: FileContext
-    listings: SnapshotListings
+    file_lists: SnapshotFileLists
     label: ListLabel
     """The label of this scan's lists."""
-    shape: ListingShape
+    shape: FileListShape
     """The shape of its batches with all columns."""
     metering: ScanMetering
 
@@ -56,12 +56,12 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
         if limit == 0:
             return
         shape = msgspec.structs.replace(self.shape, columns=columns)
-        known = self.listings.find(shape)
+        known = self.file_lists.find(shape)
         if known is not None:
             meter.count(listing_cache_hits=1)
             yield from self.up_to_limit(known)
             return
-        recording = self.listings.record(shape)
+        recording = self.file_lists.record(shape)
         with run:
             batches = (
                 files
@@ -77,9 +77,9 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
         """Yield labeled batches up to the limit, and return their number of files."""
         files, limit, label = 0, self.label.limit, self.label.to_metadata()
         for batch in batches:
-            given = batch if limit is None else batch.slice(0, limit - files)
-            files += given.num_rows
-            yield given.replace_schema_metadata(label)
+            limited = batch if limit is None else batch.slice(0, limit - files)
+            files += limited.num_rows
+            yield limited.replace_schema_metadata(label)
             if files == limit:
                 break
         return files

@@ -86,13 +86,13 @@ def _by_column(
     if not isinstance(stored, dict):
         return values
     for field in schema.fields:
-        given = stored.get(field.physical_name)
-        if given is None:
+        stored_value = stored.get(field.physical_name)
+        if stored_value is None:
             continue
         if isinstance(field.type, StructType):
-            value: Any = _by_column(given, field.type, convert) or _UNKNOWN
+            value: Any = _by_column(stored_value, field.type, convert) or _UNKNOWN
         else:
-            value = convert(given, field.type)
+            value = convert(stored_value, field.type)
         if value is not _UNKNOWN:
             values[field.name] = value
     return values

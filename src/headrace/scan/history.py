@@ -60,11 +60,13 @@ def history_entries(
 
 
 def _entry(version: int, info: CommitInfo, times: CommitTimes) -> HistoryEntry:
-    since, own_ms = times.in_commit_since, info.in_commit_timestamp
-    carried = since is not None and version >= since and own_ms is not None
+    since, in_commit_ms = times.in_commit_since, info.in_commit_timestamp
+    carried = since is not None and version >= since and in_commit_ms is not None
     return HistoryEntry(
         version=version,
-        timestamp_ms=own_ms if carried and own_ms is not None else times.file_times_ms[version],
+        timestamp_ms=in_commit_ms
+        if carried and in_commit_ms is not None
+        else times.file_times_ms[version],
         operation=_text(info.operation),
         parameters=_mapping(info.operation_parameters),
         metrics={k: _number(v) for k, v in _mapping(info.operation_metrics).items()},
@@ -87,7 +89,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """Convert a number stored as a string: Spark writes its metrics so."""
+    """Convert a number stored as a string, as Spark writes metrics."""
     if isinstance(value, str) and value.removeprefix("-").isascii() and value.isdecimal():
         return int(value)
     return value

@@ -41,10 +41,10 @@ def bring_up_to_date(
         try:
             gone = matcher.seen_rows(old.column("path"), _vectors(old))
         except UnicodeDecodeError as error:
-            raise _refused(f"it has a text that is none: {error}") from error
-        kept = old.filter(all_but(gone, len(old))) if len(gone) else old
-        if kept.num_rows:
-            yield kept
+            raise _refused(f"it has text that is not valid UTF-8: {error}") from error
+        live = old.filter(all_but(gone, len(old))) if len(gone) else old
+        if live.num_rows:
+            yield live
 
 
 def _batches(previous: Any) -> Iterator[Any]:
@@ -75,7 +75,7 @@ def _check_label(batch: pa.RecordBatch, expected: ListLabel) -> None:
         raise _refused(f"its label cannot be read: {error}") from error
     difference = None if label is None else label.difference(expected)
     if difference is not None:
-        reason = f"the old list says of itself that {difference}"
+        reason = f"the label of the old list does not match: {difference}"
         raise IncrementRefusedError(table=expected.root, reason=reason)
 
 

@@ -20,7 +20,7 @@ class ListLabel(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the table, which is a prefix of the addresses of its files."""
     version: int
     where: str | None
-    """The condition of the listing."""
+    """The condition of the scan."""
     limit: int | None
     """The maximum number of files."""
 
@@ -41,7 +41,7 @@ class ListLabel(msgspec.Struct, frozen=True, kw_only=True):
     def difference(self, expected: "ListLabel") -> str | None:
         """Describe the first difference from the expected label; None if they are equal."""
         for name in self.__struct_fields__:
-            own, wanted = getattr(self, name), getattr(expected, name)
-            if own != wanted:
-                return f"its {name} is {own!r}, not {wanted!r}"
+            value, expected_value = getattr(self, name), getattr(expected, name)
+            if value != expected_value:
+                return f"its {name} is {value!r}, not {expected_value!r}"
         return None

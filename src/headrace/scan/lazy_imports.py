@@ -19,11 +19,11 @@ T = TypeVar("T")
 RecordBatch: TypeAlias = Any
 """A `pyarrow.RecordBatch`, named so that a scan does not import Arrow."""
 ArrowBatches: TypeAlias = Any
-"""A `pyarrow.Table`, or anything else that is or yields record batches, likewise."""
+"""A `pyarrow.Table`, or anything that is or yields record batches; named for the same reason."""
 ArrowSchema: TypeAlias = Any
-"""A `pyarrow.Schema`, likewise."""
+"""A `pyarrow.Schema`, named for the same reason."""
 RecordBatchReader: TypeAlias = Any
-"""A `pyarrow.RecordBatchReader`, likewise."""
+"""A `pyarrow.RecordBatchReader`, named for the same reason."""
 
 
 class LazyImports(Protocol):

@@ -87,5 +87,5 @@ def _member(kind: type[StrEnum], name: str, value: str) -> StrEnum:
     try:
         return kind(value)
     except ValueError as error:
-        reason = f"{value!r} is none of {', '.join(kind)}"
+        reason = f"{value!r} is not one of {', '.join(kind)}"
         raise InvalidArgumentError(argument=name, reason=reason) from error

@@ -30,7 +30,7 @@ class BatchReader(Producer[R]):
 
         Args:
             source: Produces the batches in the reader's thread; it must not have started.
-            cancellation: What the source checks while it has no batch.
+            cancellation: Cancels the source while it waits for a batch.
             taken: Called with every batch that a consumer takes.
             to_async: Iterates in asyncio, and closes the reader at the end without blocking the
                 loop; without it only `for` and `with` are possible.
@@ -54,7 +54,7 @@ class BatchReader(Producer[R]):
 
     def __aiter__(self) -> AsyncIterator[R]:
         if self._to_async is None:
-            raise TypeError("this reader is for `for` and `with` alone")
+            raise TypeError("this reader supports only `for` and `with`")
         return self._to_async(self)
 
     async def __aenter__(self) -> Self:

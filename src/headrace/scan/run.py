@@ -155,17 +155,17 @@ def stream_phase(
     Raises:
         Cancelled: the run was cancelled, perhaps while all batches were empty.
     """
-    given = 0
+    emitted = 0
     with closing(cancellation.watched(_execute(phase, executor))) as batches:
         try:
             for batch in batches:
                 if len(batch):
-                    given += 1
+                    emitted += 1
                     yield batch  # type: ignore[misc]
-                    if given == 1:  # a caller that wants one file has it by now
+                    if emitted == 1:  # a caller that needs only one file has it now
                         executor.expect(phase.expects())
         except HeadraceError as error:
-            return phase.failed(error, given=given)
+            return phase.failed(error, given=emitted)
     return phase.next()
 
 

@@ -19,10 +19,10 @@ from headrace.plan.context import ExecutionContext
 from headrace.scan.argument import column_names, whole_number
 from headrace.scan.explain import explain_machine
 from headrace.scan.file_list import FileList
+from headrace.scan.file_list_cache import FileListShape
 from headrace.scan.html import facts_html
 from headrace.scan.label import ListLabel
 from headrace.scan.lazy_imports import ArrowBatches, ArrowSchema, RecordBatch
-from headrace.scan.listing import ListingShape
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metering import ScanMetering
 from headrace.scan.metrics import ScanMetrics
@@ -81,13 +81,13 @@ class Scan:
         )
 
     def __repr__(self) -> str:
-        asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
-        given = (f"{name}={value!r}" for name, value in asked.items() if value is not None)
-        return f"Scan({self.request.table!r}, {', '.join(given)})"
+        parameters = {"version": self.request.version, "where": self.where, "limit": self.limit}
+        shown = (f"{name}={value!r}" for name, value in parameters.items() if value is not None)
+        return f"Scan({self.request.table!r}, {', '.join(shown)})"
 
     def _repr_html_(self) -> str:
-        asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
-        return facts_html(f"Scan of {self.request.table}", asked | {"strategy": self.decision})
+        parameters = {"version": self.request.version, "where": self.where, "limit": self.limit}
+        return facts_html(f"Scan of {self.request.table}", parameters | {"strategy": self.decision})
 
     @property
     def context(self) -> FileContext:
@@ -124,14 +124,14 @@ class Scan:
             projection: The fields of an add to read; by default all.
             cancellation: Cancels the run from another thread, even while it waits for a batch.
         """
-        reading = ExecutionContext(
+        execution = ExecutionContext(
             settings=self.options, cancellation=cancellation or Cancellation()
         )
-        metrics = self._metering.start(reading.meter, self.decision)
+        metrics = self._metering.start(execution.meter, self.decision)
         return Run(
             self._first_phase(projection),
             executor=self._source.executor,
-            context=reading,
+            context=execution,
             reporter=self._reporter,
             completed=lambda: self._metering.completed(metrics),
         )
@@ -159,11 +159,11 @@ class Scan:
         return "\n".join([f"strategy: {self.decision}", *ignored, *phases])
 
     def __iter__(self) -> Iterator[LiveFile]:
-        reading = ExecutionContext(settings=self.options)
-        meter = reading.meter
+        execution = ExecutionContext(settings=self.options)
+        meter = execution.meter
         with (
             self._metering.reported(meter, self.decision),
-            closing(self._files(reading)) as live_files,
+            closing(self._files(execution)) as live_files,
         ):
             for files, file in enumerate(live_files, start=1):
                 if files == 1:
@@ -172,20 +172,20 @@ class Scan:
                 yield file
 
     async def __aiter__(self) -> AsyncIterator[LiveFile]:
-        reading = ExecutionContext(settings=self.options)
-        live_files = self._source.lazy.in_bulk(self._files(reading), reading.cancellation)
-        with self._metering.reported(reading.meter, self.decision):
+        execution = ExecutionContext(settings=self.options)
+        live_files = self._source.lazy.in_bulk(self._files(execution), execution.cancellation)
+        with self._metering.reported(execution.meter, self.decision):
             async with aclosing(live_files):
                 async for file in live_files:
-                    reading.meter.give(1)
+                    execution.meter.give(1)
                     yield file
 
-    def _files(self, reading: ExecutionContext) -> Generator[LiveFile, None, None]:
+    def _files(self, execution: ExecutionContext) -> Generator[LiveFile, None, None]:
         """Yield the files up to the limit; the caller counts them."""
         if self.limit == 0:
             return
         files = size_bytes = 0
-        with self._run(self._first_phase(None), reading) as run:
+        with self._run(self._first_phase(None), execution) as run:
             for batch in run:
                 for file in live_files(batch, self.context):
                     files += 1
@@ -198,7 +198,7 @@ class Scan:
     def batches(self, *, columns: Sequence[str] | None = None) -> BatchReader[RecordBatch]:
         """Return the live files as `pyarrow.RecordBatch` values, read ahead by a thread.
 
-        A small listing that was read to its end is cached, and served from memory next time.
+        A small file list that was read to its end is cached, and served from memory next time.
 
         Args:
             columns: Column names; by default all, with the content of `LiveFile`.
@@ -211,28 +211,30 @@ class Scan:
         names = None if columns is None else column_names(columns)
         schema = self._file_list.schema(names)
         projection = None if names is None else self._source.lazy.add_fields(schema.names)
-        reading = ExecutionContext(settings=self.options)
-        run = self._run(self._first_phase(projection), reading)
-        batches = self._file_list.batches(run, names, reading.meter)
-        return self._reader(batches, reading, planned=self.decision)
+        execution = ExecutionContext(settings=self.options)
+        run = self._run(self._first_phase(projection), execution)
+        batches = self._file_list.batches(run, names, execution.meter)
+        return self._reader(batches, execution, planned=self.decision)
 
     def _reader(
         self,
         batches: Generator[RecordBatch, None, None],
-        reading: ExecutionContext,
+        execution: ExecutionContext,
         *,
         planned: Decision,
     ) -> BatchReader[RecordBatch]:
         return BatchReader(
-            self._metering.batches(batches, reading.meter, planned),
-            cancellation=reading.cancellation,
-            taken=lambda batch: reading.meter.give(batch.num_rows),
+            self._metering.batches(batches, execution.meter, planned),
+            cancellation=execution.cancellation,
+            taken=lambda batch: execution.meter.give(batch.num_rows),
             to_async=self._source.lazy.one_by_one,
         )
 
-    def _run(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
+    def _run(self, phase: Phase[ScanOutcome], execution: ExecutionContext) -> Run[ScanOutcome]:
         """Return a run whose caller reports its end."""
-        return Run(phase, executor=self._source.executor, context=reading, reporter=self._reporter)
+        return Run(
+            phase, executor=self._source.executor, context=execution, reporter=self._reporter
+        )
 
     def since(
         self, previous: ArrowBatches, *, version: int, where: str | None = None
@@ -251,31 +253,29 @@ class Scan:
                 list of files.
         """
         if self.limit is not None:
-            raise InvalidArgumentError(argument="limit", reason="an increment takes all files")
+            raise InvalidArgumentError(argument="limit", reason="an increment has no limit")
         version = whole_number("version", version)
         if version > self.request.version:
             reason = f"version {version} is not older than {self.request.version}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         if where != self.where:
-            reason = (
-                f"where={where!r} says what the old files were listed under, not {self.where!r}"
-            )
+            reason = f"the old files were listed with where={where!r}, this scan has {self.where!r}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         phase = plan_increment(self.request, self.segment, since=version)
-        reading = ExecutionContext(settings=self.options)
+        execution = ExecutionContext(settings=self.options)
         label = replace(self._file_list.label, version=version)
-        batches = self._brought_up_to_date(previous, label, phase, reading)
+        batches = self._brought_up_to_date(previous, label, phase, execution)
         planned = decide_increment(self.segment, since=version)
-        return self._reader(batches, reading, planned=planned)
+        return self._reader(batches, execution, planned=planned)
 
     def _brought_up_to_date(
         self,
         previous: ArrowBatches,
         label: ListLabel,
         phase: Phase[ScanOutcome],
-        reading: ExecutionContext,
+        execution: ExecutionContext,
     ) -> Generator[RecordBatch, None, None]:
-        with self._run(phase, reading) as run:
+        with self._run(phase, execution) as run:
             batches = self._source.lazy.bring_up_to_date(previous, run, self.context, label)
             yield from self._file_list.up_to_limit(batches)
 
@@ -300,13 +300,13 @@ class Scan:
 
     def count(self) -> int:
         """Return the number of files, without creating a value for each."""
-        reading = ExecutionContext(settings=self.options)
+        execution = ExecutionContext(settings=self.options)
         files = 0
-        with self.replay(reading, projection=("path",)) as run:
+        with self.replay(execution, projection=("path",)) as run:
             while files != self.limit and (batch := next(run, None)) is not None:
-                given = len(batch) if self.limit is None else min(len(batch), self.limit - files)
-                reading.meter.give(given)
-                files += given
+                counted = len(batch) if self.limit is None else min(len(batch), self.limit - files)
+                execution.meter.give(counted)
+                files += counted
         if files != self.limit:
             self._metering.compare(files, None)
         return files
@@ -314,19 +314,19 @@ class Scan:
     @property
     def _file_list(self) -> FileList:
         """Produces the files of this scan as Arrow batches."""
-        listings = self._source.listings
+        file_lists = self._source.file_lists
         return FileList(
             lazy=self._source.lazy,
             context=self.context,
-            listings=listings,
+            file_lists=file_lists,
             label=ListLabel(
-                table_id=listings.table_id,
+                table_id=file_lists.table_id,
                 root=self.context.root,
                 version=self.request.version,
                 where=self.where,
                 limit=self.limit,
             ),
-            shape=ListingShape(
+            shape=FileListShape(
                 where=self.where,
                 columns=None,
                 strategy=self.decision.strategy,

@@ -5,8 +5,8 @@ import msgspec
 from headrace.log.segment import Segment
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
+from headrace.scan.file_list_cache import SnapshotFileLists
 from headrace.scan.lazy_imports import LazyImports
-from headrace.scan.listing import SnapshotListings
 from headrace.scan.live_file import FileContext
 
 
@@ -21,7 +21,7 @@ class ScanSource(msgspec.Struct, frozen=True, kw_only=True):
     """Executes the plans."""
     lazy: LazyImports
     """Arrow and asyncio, imported on first use."""
-    listings: SnapshotListings
-    """The cached listings of earlier scans."""
+    file_lists: SnapshotFileLists
+    """The cached file lists of earlier scans."""
     checksum: Checksum | None = None
     """The checksum of the version, if the log has one."""

@@ -33,14 +33,14 @@ _ENTRY_COLUMNS = (
 class StateChanges(Changes):
     """The changes of some versions of an IndexTables table, oldest first."""
 
-    def _by_batch(self, reading: ExecutionContext) -> Generator[list[FileChange], None, None]:
+    def _by_batch(self, execution: ExecutionContext) -> Generator[list[FileChange], None, None]:
         if self.start > self.end:
             return
-        executor = self._executor.bound(reading)
+        executor = self._executor.bound(execution)
         log = self._listed(executor)
         self._check(log)
         for version in range(self.start, self.end + 1):
-            reading.cancellation.check()
+            execution.cancellation.check()
             if version in log.commits:
                 yield self._recorded(log.commits[version], version, executor)
             else:
@@ -105,16 +105,16 @@ def compare(
     shared = paths & newer_paths
     if _hidden(older.manifest) == _hidden(newer.manifest):
         return (
-            _visible(older, _others(older, shared), executor),
-            _visible(newer, _others(newer, shared), executor),
+            _visible(older, _manifests_except(older, shared), executor),
+            _visible(newer, _manifests_except(newer, shared), executor),
         )
     changed = _hidden(older.manifest) ^ _hidden(newer.manifest)
     untouched = {
         path for path in shared if not _may_hold(newer, path, (path_ for path_, _, _ in changed))
     }
     return (
-        _visible(older, _others(older, untouched), executor),
-        _visible(newer, _others(newer, untouched), executor),
+        _visible(older, _manifests_except(older, untouched), executor),
+        _visible(newer, _manifests_except(newer, untouched), executor),
     )
 
 
@@ -133,7 +133,7 @@ def _may_hold(state: State, path: str, hidden: Iterable[str]) -> bool:
     return any(least <= name <= greatest for name in hidden)
 
 
-def _others(state: State, known: set[str]) -> tuple[ManifestInfo, ...]:
+def _manifests_except(state: State, known: set[str]) -> tuple[ManifestInfo, ...]:
     return tuple(i for i in state.manifest.manifests if state.manifest_file(i).path not in known)
 
 
@@ -156,7 +156,7 @@ def _state(file: LogFile, executor: Executor) -> State:
     plan = ScanAvro(files=(file,), columns=("state",))
     (manifest,) = (s for batch in _actions(executor, plan) for s in batch.actions("state"))
     if manifest.state_version != file.version:
-        reason = f"it says that it is of version {manifest.state_version}"
+        reason = f"it claims to be of version {manifest.state_version}"
         raise CorruptStateError(path=file.path, reason=reason)
     return State(root=INDEXTABLES.state_root, file=file, manifest=manifest)
 

@@ -111,7 +111,7 @@ def _rule(
     if options.strategy is not Strategy.AUTO:
         return options.strategy, "asked", "it was requested"
     if segment.base is None:
-        return Strategy.REVERSE, "no-checkpoint", "the commits are all there is"
+        return Strategy.REVERSE, "no-checkpoint", "there are only commits"
     if not segment.commits_newest_first:
         base = "checkpoint" if segment.state is None else "state"
         return Strategy.FORWARD, "no-commits", f"nothing is newer than the {base}"

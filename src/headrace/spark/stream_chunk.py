@@ -13,7 +13,7 @@ from headrace.phases.changes import ChangeRequest
 from headrace.plan.batch import AddBatch
 from headrace.protocol.action import Metadata
 from headrace.protocol.log_file import LogFile
-from headrace.rows.change_feed import changed_files, committed_ms, inserted_files, has_change_feed
+from headrace.rows.change_feed import changed_files, committed_ms, has_change_feed, inserted_files
 from headrace.scan.arrow_files import arrow_files
 from headrace.scan.commit import Commit, read_commits
 from headrace.scan.compatibility import PinnedSchema, check_readable_by

@@ -18,8 +18,8 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.log_file import LogFile
 from headrace.scan.argument import address, whole_number
+from headrace.scan.file_list_cache import FileListCache
 from headrace.scan.html import facts_html
-from headrace.scan.listing import ListingCache
 from headrace.scan.run import Run
 from headrace.storage.cache import BoundedCache
 from headrace.storage.option import HiddenOptions
@@ -50,8 +50,8 @@ class TableSource:
             store: A custom store whose root is the table; `uri` then only names it.
             executor: A custom engine; by default the embedded one.
             reporter: Receives the events that users should know of; by default they are logged.
-            cache_bytes: The memory limit of the listing cache, and again of the cache of checkpoint
-                footers. The least recently used are dropped; 0 caches no listing.
+            cache_bytes: The memory limit of the file list cache, and again of the cache of checkpoint
+                footers. The least recently used are dropped; 0 caches no file list.
             state: The folder that holds the states of a Delta table, if it is not the table's
                 `_headrace` folder; an empty string ignores states.
 
@@ -80,8 +80,8 @@ class TableSource:
         self.executor = executor or wiring.open_executor(log_store, cache_bytes=cache_bytes)
         self._dialect = DELTA
         self.reporter = reporter
-        self.listings: ListingCache = BoundedCache(cache_bytes)
-        """The cached file listings."""
+        self.file_lists: FileListCache = BoundedCache(cache_bytes)
+        """The cached file lists."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.uri!r})"
@@ -96,8 +96,8 @@ class TableSource:
         return self.data_store
 
     def clear_cache(self) -> None:
-        """Drop the cached listings and footers; the next scan reads them again."""
-        self.listings.clear()
+        """Drop the cached file lists and footers; the next scan reads them again."""
+        self.file_lists.clear()
         self.executor.forget()
 
     def pin(

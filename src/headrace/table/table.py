@@ -29,9 +29,9 @@ from headrace.scan.argument import (
     whole_number,
 )
 from headrace.scan.explain import explain_machine
+from headrace.scan.file_list_cache import SnapshotFileLists
 from headrace.scan.html import facts_html
 from headrace.scan.lazy_imports import RecordBatchReader
-from headrace.scan.listing import SnapshotListings
 from headrace.scan.moment import milliseconds
 from headrace.scan.options import ScanOptions
 from headrace.scan.scan import Scan
@@ -192,8 +192,8 @@ class Snapshot(RowHandover):
                 context=self.context,
                 executor=self.table.executor,
                 lazy=wiring.ScanImports(),
-                listings=SnapshotListings(
-                    self.table.listings, segment=self.segment, table_id=self.metadata.id
+                file_lists=SnapshotFileLists(
+                    self.table.file_lists, segment=self.segment, table_id=self.metadata.id
                 ),
                 checksum=self.state.checksum,
             ),

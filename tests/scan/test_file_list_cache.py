@@ -1,4 +1,4 @@
-"""A listing that was read to the end is served from memory: the same listing, or none."""
+"""A file list that was read to its end is served from memory to the next equal scan."""
 
 import os
 import pickle

@@ -1,6 +1,6 @@
-"""Caches complete listings of live files for later equal scans.
+"""Caches complete lists of live files for later equal scans.
 
-The key of a listing is its snapshot and everything that shapes its batches. The key of a snapshot
+The key of a file list is its snapshot and everything that shapes its batches. The key of a snapshot
 is its table's id and its log files, with their sizes and times: a table that is created again at
 the same address, with the same versions, has another key. If files have no times, as in a
 catalog's list of commits, nothing is cached.
@@ -17,16 +17,16 @@ from headrace.storage.cache import BoundedCache
 
 RecordBatch: TypeAlias = Any
 """A `pyarrow.RecordBatch`, named so that this module does not import Arrow."""
-Listing: TypeAlias = tuple[RecordBatch, ...]
+CachedFileList: TypeAlias = tuple[RecordBatch, ...]
 
 _LARGEST_SHARE = 4
-"""A listing may take at most this fraction of the cache, so that it does not evict all others."""
+"""A file list may take at most this fraction of the cache, so that it does not evict all others."""
 _KEY_BYTES, _FILE_BYTES = 1 << 9, 1 << 8
-"""The memory of a cache key, and of each log file in it; an empty listing takes it too."""
+"""The memory of a cache key, and of each log file in it; an empty file list takes it too."""
 
 
-class ListingShape(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that shapes the batches of a listing."""
+class FileListShape(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that shapes the batches of a file list."""
 
     where: str | None
     columns: tuple[str, ...] | None
@@ -36,36 +36,36 @@ class ListingShape(msgspec.Struct, frozen=True, kw_only=True):
     batch_rows: int
 
 
-class ListingKey(msgspec.Struct, frozen=True, kw_only=True):
-    """The cache key of a listing: its snapshot and its shape."""
+class FileListKey(msgspec.Struct, frozen=True, kw_only=True):
+    """The cache key of a file list: its snapshot and its shape."""
 
     table_id: str
     version: int
     log: tuple[LogFile, ...]
-    shape: ListingShape
+    shape: FileListShape
 
 
-ListingCache: TypeAlias = BoundedCache[ListingKey, Listing]
+FileListCache: TypeAlias = BoundedCache[FileListKey, CachedFileList]
 
 
-class SnapshotListings:
-    """The cached listings of one snapshot, in a cache that all snapshots of a table share."""
+class SnapshotFileLists:
+    """The cached file lists of one snapshot, in a cache that all snapshots of a table share."""
 
-    def __init__(self, cache: ListingCache, *, segment: Segment, table_id: str) -> None:
-        """Take the snapshot of the listings; nothing is looked up."""
+    def __init__(self, cache: FileListCache, *, segment: Segment, table_id: str) -> None:
+        """Take the snapshot of the file lists; nothing is looked up."""
         self._cache = cache
         self._segment = segment
         self.table_id = table_id
 
-    def find(self, shape: ListingShape) -> Listing | None:
-        """Return the listing of a shape, if it is cached."""
+    def find(self, shape: FileListShape) -> CachedFileList | None:
+        """Return the file list of a shape, if it is cached."""
         if not len(self._cache):
             return None
         key = self._key(shape)
         return None if key is None else self._cache.get(key)
 
-    def record(self, shape: ListingShape) -> "Recording":
-        """Start to record a listing that is about to be read."""
+    def record(self, shape: FileListShape) -> "Recording":
+        """Start to record a file list that is about to be read."""
         limit_bytes = self._cache.limit_bytes // _LARGEST_SHARE
         if shape.where is None and self._log_bytes() > limit_bytes:
             # A list of all files takes about as much memory as its log: do not even start.
@@ -73,18 +73,18 @@ class SnapshotListings:
         key_bytes = _KEY_BYTES + len(shape.where or "") + _FILE_BYTES * len(self._segment.files)
         return Recording(self, shape, limit_bytes=limit_bytes, key_bytes=key_bytes)
 
-    def put(self, shape: ListingShape, listing: Listing, *, size_bytes: int) -> None:
-        """Cache a complete listing."""
+    def put(self, shape: FileListShape, file_list: CachedFileList, *, size_bytes: int) -> None:
+        """Cache a complete file list."""
         key = self._key(shape)
         if key is not None:
-            self._cache.put(key, listing, size_bytes=size_bytes)
+            self._cache.put(key, file_list, size_bytes=size_bytes)
 
-    def _key(self, shape: ListingShape) -> ListingKey | None:
+    def _key(self, shape: FileListShape) -> FileListKey | None:
         segment = self._segment
         log = segment.log.files
         if not all(file.modified_ms for file in log):
             return None
-        return ListingKey(table_id=self.table_id, version=segment.version, log=log, shape=shape)
+        return FileListKey(table_id=self.table_id, version=segment.version, log=log, shape=shape)
 
     def _log_bytes(self) -> int:
         base = self._segment.base
@@ -93,18 +93,18 @@ class SnapshotListings:
 
 
 class Recording:
-    """Records a listing while it is read. It is cached if it completes and is small enough."""
+    """Records a file list while it is read. It is cached if it completes and is small enough."""
 
     def __init__(
         self,
-        listings: SnapshotListings,
-        shape: ListingShape,
+        file_lists: SnapshotFileLists,
+        shape: FileListShape,
         *,
         limit_bytes: int,
         key_bytes: int,
     ) -> None:
         """Start without a batch."""
-        self._listings = listings
+        self._file_lists = file_lists
         self._shape = shape
         self._limit_bytes = limit_bytes
         self._size_bytes = key_bytes
@@ -121,6 +121,6 @@ class Recording:
             yield batch
 
     def complete(self) -> None:
-        """Cache the listing, after all batches have been read."""
+        """Cache the file list, after all batches have been read."""
         if self._size_bytes <= self._limit_bytes:
-            self._listings.put(self._shape, tuple(self._batches), size_bytes=self._size_bytes)
+            self._file_lists.put(self._shape, tuple(self._batches), size_bytes=self._size_bytes)
