@@ -47,7 +47,7 @@ T = TypeVar("T")
 _ADDRESSES = ("s3://", "az://", "abfss://", "gs://", "https://")
 
 DEFAULT_CACHE_BYTES = 32 << 20
-"""The size limit of each cache of a table: that of footers, and that of listings."""
+"""The size limit of each cache of a table: that of footers, and that of file lists."""
 
 
 def open_store(uri: str, *, options: Mapping[str, Any] | None = None) -> Store:
@@ -352,9 +352,9 @@ def open_dataset(scan: Scan, *, store: Store, context: FileContext, request: Any
     from headrace.rows.live_source import data_files  # noqa: PLC0415
     from headrace.rows.open import open_source  # noqa: PLC0415
 
-    reading = ExecutionContext(settings=scan.options)
-    source = open_source(store, request=request, context=reading)
-    files = chain.from_iterable(data_files(scan, context, request, reading.cancellation))
+    execution = ExecutionContext(settings=scan.options)
+    source = open_source(store, request=request, context=execution)
+    files = chain.from_iterable(data_files(scan, context, request, execution.cancellation))
     return open_files_as_dataset(files, request=request, store=store, read=source.batches)
 
 
@@ -364,8 +364,8 @@ def open_lazy_frame(source: Any, where: str | None) -> Any:
     from headrace.handover.polars_frame import open_lazy_frame as open_frame  # noqa: PLC0415
 
     def read(condition: str | None, columns: Sequence[str] | None, limit: int | None) -> Any:
-        both = [f"({part})" for part in (where, condition) if part is not None]
-        return source.rows(" AND ".join(both) or None, columns=columns, limit=limit)
+        conditions = [f"({part})" for part in (where, condition) if part is not None]
+        return source.rows(" AND ".join(conditions) or None, columns=columns, limit=limit)
 
     return open_frame(source.schema, read)
 
@@ -393,9 +393,9 @@ def open_state_keeper(table: Any, *, settings: Any = None) -> Any:
         home = Home(kind=HomeKind.DELTA, root=name)
         store = open_writable_store(folder, options=options)
     else:
-        own = hasattr(table.store, "put")
+        is_writable = hasattr(table.store, "put")
         home = DELTA_HOME
-        store = table.store if own else open_writable_store(table.uri, options=options)
+        store = table.store if is_writable else open_writable_store(table.uri, options=options)
     return StateKeeper(
         table.store,
         store,

@@ -12,8 +12,8 @@ from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
+    NeededStatistics,
     StatisticsColumn,
-    Wanted,
     decode_statistics,
 )
 
@@ -24,7 +24,7 @@ NAN = float("nan")
 
 
 def _decode(texts: Sequence[str | None], *path: str, kind: DataType = LONG) -> FileStatistics:
-    column = StatisticsColumn(path, kind, Wanted.EXTREMES | Wanted.NULL_COUNT)
+    column = StatisticsColumn(path, kind, NeededStatistics.EXTREMES | NeededStatistics.NULL_COUNT)
     return decode_statistics(pa.array(texts, pa.string()), [column])
 
 
@@ -207,14 +207,14 @@ def test_a_float_is_what_its_shortest_text_leads_back_to() -> None:
 
 
 def test_only_what_is_wanted_is_decoded() -> None:
-    column = StatisticsColumn(("a",), PrimitiveType("binary"), Wanted.NULL_COUNT)
+    column = StatisticsColumn(("a",), PrimitiveType("binary"), NeededStatistics.NULL_COUNT)
     found = decode_statistics(pa.array([_text(("a",), 1, 5, 3)]), [column]).columns["a",]
     assert _listed(found) == ([None], [None], [3])
 
 
 def test_counts_are_looked_at_where_extremes_are_lacking() -> None:
     texts = [_text(("a",), 1, 5, 3), _text(("a",), None, None, 10), _text(("a",), 1, None, 2), None]
-    column = StatisticsColumn(("a",), LONG, Wanted.EXTREMES)
+    column = StatisticsColumn(("a",), LONG, NeededStatistics.EXTREMES)
     found = decode_statistics(pa.array(texts), [column])
     assert found.num_records.to_pylist() == [None, 10, 10, None]
     assert found.columns["a",].null_count.to_pylist() == [None, 10, 2, None]
@@ -230,7 +230,7 @@ def test_one_value_of_another_type_does_not_change_the_others() -> None:
 
 def test_a_slice_of_texts_is_decoded_as_such() -> None:
     texts = pa.array([_text(("a",), i, i) for i in range(9)])[3:7]
-    found = decode_statistics(texts, [StatisticsColumn(("a",), LONG, Wanted.EXTREMES)])
+    found = decode_statistics(texts, [StatisticsColumn(("a",), LONG, NeededStatistics.EXTREMES)])
     assert found.columns["a",].minimum.to_pylist() == [3, 4, 5, 6]
 
 

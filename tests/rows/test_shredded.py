@@ -141,7 +141,7 @@ def test_a_key_that_the_metadata_lacks_is_damage(tmp_path: Path) -> None:
 def test_what_is_left_of_an_object_is_an_object(tmp_path: Path) -> None:
     typed = pa.struct([("a", group(pa.int64()))])
     left = variant.encode_integer(5)
-    with pytest.raises(CorruptDataFileError, match="no object"):
+    with pytest.raises(CorruptDataFileError, match="not an object"):
         read(tmp_path, typed, [{"typed_value": {"a": {}}, "value": left}])
 
 

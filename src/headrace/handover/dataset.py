@@ -55,19 +55,25 @@ def open_dataset(
         path = store.local_path(file.uri) if is_whole else None
         if path is not None and guarantee is not None:
             with data_file_errors(file.uri):
-                made = native_format.make_fragment(path, local, partition_expression=guarantee)
-                if _is_native(made, file, request):
-                    return True, made
+                parquet_fragment = native_format.make_fragment(
+                    path, local, partition_expression=guarantee
+                )
+                if _is_native(parquet_fragment, file, request):
+                    return True, parquet_fragment
         name = row_files.add(file)
         return False, row_format.make_fragment(name, served_by, partition_expression=guarantee)
 
     with ThreadPoolExecutor(_READERS) as pool:
-        made = list(pool.map(fragment, files))
+        fragments_by_kind = list(pool.map(fragment, files))
     parts = [
         ds.FileSystemDataset(fragments, schema, format, filesystem)
         for format, filesystem, fragments in (  # noqa: A001  (as the dataset calls it)
-            (native_format, local, [part for is_native, part in made if is_native]),
-            (row_format, served_by, [part for is_native, part in made if not is_native]),
+            (native_format, local, [part for is_native, part in fragments_by_kind if is_native]),
+            (
+                row_format,
+                served_by,
+                [part for is_native, part in fragments_by_kind if not is_native],
+            ),
         )
         if fragments
     ]

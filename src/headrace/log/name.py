@@ -14,7 +14,7 @@ SIDECAR_DIRECTORY = "_delta_log/_sidecars"
 STAGED_DIRECTORY = "_staged_commits"
 HINT_PATH = "_delta_log/_last_checkpoint"
 
-_NAME = re.compile(r"(?P<version>\d{20})\.(?P<rest>.+)", re.ASCII)
+_NAME = re.compile(r"(?P<version>\d{20})\.(?P<suffix>.+)", re.ASCII)
 _COMPACTION = re.compile(r"(?P<end>\d{20})\.compacted\.json", re.ASCII)
 _PART = re.compile(r"checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet", re.ASCII)
 _UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
@@ -69,21 +69,21 @@ def parse_name(name: str) -> LogName | None:
     match = _NAME.fullmatch(name)
     if match is None:
         return None
-    version, rest = int(match["version"]), match["rest"]
+    version, suffix = int(match["version"]), match["suffix"]
     if version > _LARGEST_VERSION:
         return None
-    if rest == "json":
+    if suffix == "json":
         return CommitName(version)
-    if rest == "crc":
+    if suffix == "crc":
         return ChecksumName(version)
-    if rest == "checkpoint.parquet":
+    if suffix == "checkpoint.parquet":
         return CheckpointName(version, CheckpointKind.CLASSIC)
-    if match := _COMPACTION.fullmatch(rest):
+    if match := _COMPACTION.fullmatch(suffix):
         return CompactionName(version, int(match["end"]))
-    if match := _PART.fullmatch(rest):
+    if match := _PART.fullmatch(suffix):
         part, parts = int(match["part"]), int(match["parts"])
         return CheckpointName(version, CheckpointKind.MULTI_PART, part, parts)
-    if match := _UNIQUE.fullmatch(rest):
+    if match := _UNIQUE.fullmatch(suffix):
         return CheckpointName(version, CheckpointKind(f"v2-{match['format']}"))
     return None
 

@@ -97,11 +97,13 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         newer = [commits.get(v) for v in range(self.version, state.version, -1)]
         if state.version > self.version or None in newer:
             return None
-        inside = [c for c in self.compactions if _lies_within(c, state.version + 1, self.version)]
+        compactions = [
+            c for c in self.compactions if _lies_within(c, state.version + 1, self.version)
+        ]
         return msgspec.structs.replace(
             self,
             commits_newest_first=tuple(file for file in newer if file is not None),
-            compactions=tuple(inside),
+            compactions=tuple(compactions),
             checkpoint=None,
             state=state,
             instead=self,
@@ -110,8 +112,8 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     def rewritten(self, listed: Mapping[int, LogFile]) -> LogFile | None:
         """Return a commit that differs in a listing, which shows that the log was replaced."""
         known = self.commits
-        others = (file for file in known if listed.get(file.version or 0, file) != file)
-        return next(others, None)
+        changed = (file for file in known if listed.get(file.version or 0, file) != file)
+        return next(changed, None)
 
     def without_compactions(self) -> "Segment":
         """Return the same version, read commit by commit."""
@@ -174,12 +176,12 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
             if version is not None and base is None and self.checkpoints:
                 raise self._not_found(target)
             raise LogGapError(table=self.table, missing=missing, available=self.available)
-        inside = [c for c in self.compactions if _lies_within(c, first, target)]
+        compactions = [c for c in self.compactions if _lies_within(c, first, target)]
         checksums = [v for v in self.checksums if first - 1 <= v <= target]
         return Segment(
             version=target,
             commits_newest_first=tuple(self.commits[v] for v in range(target, first - 1, -1)),
-            compactions=tuple(inside),
+            compactions=tuple(compactions),
             checkpoint=base,
             checksum=self.checksums[max(checksums)] if checksums else None,
             commit=self.commits.get(target),

@@ -45,10 +45,10 @@ class Executor(ABC):
         This is a hint: a read that fails now raises only when the plan is executed.
         """
 
-    def expect(self, plans: Sequence[Node]) -> None:  # noqa: B027  (likewise)
+    def expect(self, plans: Sequence[Node]) -> None:  # noqa: B027  (as for `begin`)
         """Prepare for plans that are likely to be executed later in the run; also a hint."""
 
-    def finish(self) -> None:  # noqa: B027  (likewise)
+    def finish(self) -> None:  # noqa: B027  (as for `begin`)
         """Stop the work that `begin` and `expect` started: this engine's run is over.
 
         Work that has not started is dropped. Returns when no work is in progress.

@@ -185,15 +185,17 @@ def narrowed(kind: type[Action], names: Collection[str]) -> type[Action]:
     Every other field has its default value, or None if it is a required field. Decoding skips them,
     which saves time: most of a commit is statistics that few scans use.
     """
-    kept: list[tuple[str, Any, Any]] = []
-    left_out: dict[str, Any] = {}
+    fields: list[tuple[str, Any, Any]] = []
+    constants: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
         absent, make_absent = field.default, field.default_factory
         if make_absent is not msgspec.NODEFAULT:
             absent = make_absent()
         if field.encode_name in names:
-            kept.append((field.name, field.type, absent))
+            fields.append((field.name, field.type, absent))
         else:
-            left_out[field.name] = None if absent is msgspec.NODEFAULT else absent
-    made = msgspec.defstruct(kind.__name__, kept, bases=(Action,), namespace=left_out, frozen=True)
-    return cast("type[Action]", made)
+            constants[field.name] = None if absent is msgspec.NODEFAULT else absent
+    narrow = msgspec.defstruct(
+        kind.__name__, fields, bases=(Action,), namespace=constants, frozen=True
+    )
+    return cast("type[Action]", narrow)

@@ -72,12 +72,12 @@ def arrow_type(data_type: DataType) -> pa.DataType:
 
 
 def _primitive(name: str) -> pa.DataType:
-    found = _PRIMITIVES.get(name)
-    if found is not None:
-        return found
+    arrow = _PRIMITIVES.get(name)
+    if arrow is not None:
+        return arrow
     if name.startswith(_TEXTS):
         return pa.string()
-    raise ValueError(f"the type {name} has no Arrow form")
+    raise ValueError(f"the type {name} has no Arrow equivalent")
 
 
 def _arrow_field(field: Field) -> pa.Field:

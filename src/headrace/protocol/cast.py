@@ -70,18 +70,18 @@ def parse_date(text: str) -> date:
 
 def parse_timestamp(text: str) -> datetime:
     """Parse a timestamp to microseconds: aware if the text names a zone, else naive."""
-    found = _matched(_TIMESTAMP, text, "a timestamp")
-    fraction = (found["fraction"] or "")[:6].ljust(6, "0")
-    day = _date(found)
+    match = _matched(_TIMESTAMP, text, "a timestamp")
+    fraction = (match["fraction"] or "")[:6].ljust(6, "0")
+    day = _date(match)
     return datetime(
         day.year,
         day.month,
         day.day,
-        int(found["hour"] or 0),
-        int(found["minute"] or 0),
-        int(found["second"] or 0),
+        int(match["hour"] or 0),
+        int(match["minute"] or 0),
+        int(match["second"] or 0),
         int(fraction),
-        tzinfo=None if found["zone"] is None else parse_offset(found["zone"]),
+        tzinfo=None if match["zone"] is None else parse_offset(match["zone"]),
     )
 
 
@@ -98,14 +98,14 @@ def parse_offset(text: str) -> timezone:
             break
     if not offset:
         return UTC
-    found = _OFFSET.fullmatch(offset)
-    if found is None:
+    match = _OFFSET.fullmatch(offset)
+    if match is None:
         raise UnrepresentableError(f"the zone {text!r} is not an offset")
-    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
     width = timedelta(hours=hours, minutes=minutes, seconds=seconds)
     if width > _WIDEST_OFFSET or max(minutes, seconds) > 59:  # noqa: PLR2004 - minutes of an hour
         raise ValueError(f"there is no zone offset {text!r}")
-    return timezone(-width if found[1] == "-" else width)
+    return timezone(-width if match[1] == "-" else width)
 
 
 def as_instant(moment: datetime) -> datetime:
@@ -127,8 +127,8 @@ def unscaled(value: Decimal, *, scale: int) -> tuple[int, bool]:
     shift = exponent + scale
     if shift >= 0:
         return whole * 10**shift, True
-    units, rest = divmod(whole, 10**-shift)
-    return units, rest == 0
+    units, remainder = divmod(whole, 10**-shift)
+    return units, remainder == 0
 
 
 def from_unscaled(units: int, *, scale: int) -> Decimal:
@@ -137,14 +137,14 @@ def from_unscaled(units: int, *, scale: int) -> Decimal:
 
 
 def _matched(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
-    found = pattern.fullmatch(text.strip(_BLANK))
-    if found is None:
+    match = pattern.fullmatch(text.strip(_BLANK))
+    if match is None:
         raise ValueError(f"{text!r} is not {what}")
-    return found
+    return match
 
 
-def _date(found: re.Match[str]) -> date:
-    year, month, day = int(found["year"]), int(found["month"] or 1), int(found["day"] or 1)
+def _date(match: re.Match[str]) -> date:
+    year, month, day = int(match["year"]), int(match["month"] or 1), int(match["day"] or 1)
     if not date.min.year <= year <= date.max.year:
-        raise UnrepresentableError(f"the year {year} is beyond those that Python knows")
+        raise UnrepresentableError(f"the year {year} is outside the range of Python's dates")
     return date(year, month, day)

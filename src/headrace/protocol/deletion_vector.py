@@ -51,8 +51,8 @@ def relative_path(vector: DeletionVector) -> str | None:
             folder, name = place[:-_UUID_CHARACTERS], place[-_UUID_CHARACTERS:]
             file = f"deletion_vector_{UUID(bytes=_z85_decoded(name, vector, size_bytes=16))}.bin"
             return f"{folder}/{file}" if folder else file
-        case other:
-            raise _corrupt(vector, f"there is no storage type {other!r}")
+        case storage_type:
+            raise _corrupt(vector, f"there is no storage type {storage_type!r}")
 
 
 def decode_inline(vector: DeletionVector) -> BitMap64:
@@ -74,7 +74,7 @@ def decode_stored(frame: bytes, vector: DeletionVector) -> BitMap64:
     """
     size_bytes = vector.size_in_bytes
     if len(frame) != size_bytes + FRAME_BYTES:
-        raise _corrupt(vector, f"its file ends before the {size_bytes} bytes that the log tells of")
+        raise _corrupt(vector, f"its file ends before the {size_bytes} bytes that the log records")
     stored_bytes = int.from_bytes(frame[:4], "big")
     if stored_bytes != size_bytes:
         raise _corrupt(vector, f"it has {stored_bytes} bytes, the log says {size_bytes}")
@@ -107,7 +107,7 @@ def _z85_decoded(text: str, vector: DeletionVector, *, size_bytes: int) -> bytes
     """
     groups = -(-size_bytes // 4)
     if len(text) != 5 * groups or not set(text) <= set(_Z85):
-        raise _corrupt(vector, f"its text does not stand for {size_bytes} bytes")
+        raise _corrupt(vector, f"its text does not encode {size_bytes} bytes")
     ending = text[-5:]
     missing = len(ending) - len(ending.lstrip("#"))
     whole = text[:-5] + "0" * missing + ending[missing:]
@@ -119,7 +119,7 @@ def _z85_decoded(text: str, vector: DeletionVector, *, size_bytes: int) -> bytes
         return data[:size_bytes]
     body, filler, last = data[:-4], data[-4 : missing - 4], data[missing - 4 :]
     if any(filler) or len(body) + len(last) != size_bytes:
-        raise _corrupt(vector, f"its text does not stand for {size_bytes} bytes")
+        raise _corrupt(vector, f"its text does not encode {size_bytes} bytes")
     return body + last
 
 

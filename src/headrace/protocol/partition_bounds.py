@@ -99,16 +99,16 @@ class _ColumnBounds:
         else:
             self._widen(value, text)
 
-    def merge(self, other: PartitionBounds | None) -> None:
-        if other is None or other.contains_null is None:
+    def merge(self, bounds: PartitionBounds | None) -> None:
+        if bounds is None or bounds.contains_null is None:
             # Other writers compare values as strings: their bounds may not enclose typed values.
             self._is_known = False
             return
-        for text in (other.min, other.max):
+        for text in (bounds.min, bounds.max):
             if text is not None:
                 self.add(text)
-        self._contains_null = _either(self._contains_null, other.contains_null)
-        self._contains_nan = _either(self._contains_nan, other.contains_nan)
+        self._contains_null = _either(self._contains_null, bounds.contains_null)
+        self._contains_nan = _either(self._contains_nan, bounds.contains_nan)
 
     def _widen(self, value: PartitionValue, text: str) -> None:
         if not self._is_known:

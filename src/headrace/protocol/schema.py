@@ -29,17 +29,17 @@ def fold_name(name: str) -> str:
 def index_names(named: Iterable[tuple[str, T]]) -> NameIndex[T]:
     """Index items by their folded names."""
     index: NameIndex[T] = {}
-    for name, thing in named:
-        index.setdefault(fold_name(name), []).append((name, thing))
+    for name, item in named:
+        index.setdefault(fold_name(name), []).append((name, item))
     return index
 
 
 def find_named(name: str, index: NameIndex[T]) -> T | None:
     """Find an item by name; as in Spark, case matters only if names differ in nothing else."""
     candidates = index.get(fold_name(name), [])
-    for candidate, thing in candidates:
+    for candidate, item in candidates:
         if candidate == name:
-            return thing
+            return item
     return candidates[0][1] if len(candidates) == 1 else None
 
 
@@ -201,21 +201,21 @@ def _data_type(spec: Any) -> DataType:
                 _data_type(spec["valueType"]),
                 spec["valueContainsNull"],
             )
-        case other:
-            raise ValueError(f"the schema has a nested type {other!r}")
+        case kind:
+            raise ValueError(f"the schema has a nested type {kind!r}")
 
 
 def _decimal(spec: str) -> DecimalType:
     precision, _, scale = spec[len("decimal") :].strip("() ").partition(",")
-    found = DecimalType(int(precision or 10), int(scale or 0))
-    if not 0 <= found.scale <= found.precision <= _MOST_DIGITS or not found.precision:
+    decimal = DecimalType(int(precision or 10), int(scale or 0))
+    if not 0 <= decimal.scale <= decimal.precision <= _MOST_DIGITS or not decimal.precision:
         raise ValueError(
             f"the schema has a type {spec}, and decimals have 1 to {_MOST_DIGITS} digits"
         )
-    return found
+    return decimal
 
 
 def _name(spec: Any) -> str:
     if not isinstance(spec, str):
-        raise TypeError(f"{spec!r} is no name")
+        raise TypeError(f"{spec!r} is not a name")
     return spec

@@ -27,7 +27,7 @@ class InvalidVariantError(ValueError):
     """The bytes are not a valid variant."""
 
 
-def encode_null(value: object) -> bytes:  # noqa: ARG001  (there is but one)
+def encode_null(value: object) -> bytes:  # noqa: ARG001  (nulls have no content)
     """Encode a null."""
     return NULL
 
@@ -113,7 +113,7 @@ def object_fields(value: bytes, metadata: bytes) -> dict[str, bytes]:
         InvalidVariantError: the value is not an object, or is truncated.
     """
     if not value or value[0] & 3 != _OBJECT:
-        raise InvalidVariantError("what is left of a shredded object is no object")
+        raise InvalidVariantError("the residual value of a shredded object is not an object")
     header = value[0] >> 2
     size, id_size = (header & 3) + 1, (header >> 2 & 3) + 1
     start = 5 if header >> 4 & 1 else 2
@@ -133,7 +133,7 @@ def object_fields(value: bytes, metadata: bytes) -> dict[str, bytes]:
             for number, offset in zip(ids, offsets[:-1], strict=True)
         }
     except IndexError as error:
-        raise InvalidVariantError("an object refers to a key that is not there") from error
+        raise InvalidVariantError("an object refers to a key that does not exist") from error
 
 
 def _offsets(values: Sequence[bytes], size: int) -> bytes:
@@ -164,7 +164,7 @@ def _ids(metadata: bytes) -> dict[str, int]:
 @lru_cache(maxsize=256)
 def _names(metadata: bytes) -> tuple[str, ...]:
     if not metadata or metadata[0] & 15 != 1:
-        raise InvalidVariantError("the metadata of a variant is of no known version")
+        raise InvalidVariantError("the metadata of a variant has an unknown version")
     size = (metadata[0] >> 6) + 1
     [count] = _numbers(metadata, 1, 1, size)
     offsets = _numbers(metadata, 1 + size, count + 1, size)

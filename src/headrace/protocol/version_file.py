@@ -18,14 +18,14 @@ def inflate(content: bytes) -> bytes:
     Raises:
         ValueError: the file is corrupt, or decompresses to more than `LARGEST_BYTES`.
     """
-    packed = content.removeprefix(_PREFIX)
-    if not packed.startswith(_GZIP):
+    compressed = content.removeprefix(_PREFIX)
+    if not compressed.startswith(_GZIP):
         return content
-    machine = zlib.decompressobj(_GZIP_WINDOW)
+    decompressor = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        lines = machine.decompress(packed, LARGEST_BYTES)
+        lines = decompressor.decompress(compressed, LARGEST_BYTES)
     except zlib.error as error:
         raise ValueError(f"it does not decompress: {error}") from error
-    if not machine.eof:
+    if not decompressor.eof:
         raise ValueError("it does not decompress: the file ends early, or is too large")
     return lines

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
+    NeededStatistics,
     StatisticsColumn,
-    Wanted,
     decode_statistics,
     extreme_type,
 )
@@ -139,9 +139,9 @@ def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> 
     incomplete = pa.repeat(False, len(uncounted))
     for column in columns:
         known = parsed.columns[column.path]
-        if Wanted.NULL_COUNT in column.wanted:
+        if NeededStatistics.NULL_COUNT in column.needed:
             incomplete = pc.or_(incomplete, pc.or_(uncounted, known.null_count.is_null()))
-        if Wanted.EXTREMES in column.wanted:
+        if NeededStatistics.EXTREMES in column.needed:
             lacking = pc.or_(known.minimum.is_null(), known.maximum.is_null())
             # A column of nulls has no minimum or maximum, in JSON either.
             all_null = pc.fill_null(pc.equal(known.null_count, parsed.num_records), False)

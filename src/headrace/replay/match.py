@@ -134,10 +134,12 @@ def _rows_in_doubt(paths: pa.StringArray, bitmap: Bitmap) -> Rows:
     """
     column = PathColumn(paths)
     in_doubt: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
-    rest = np.flatnonzero(~in_doubt)
-    windows = column.windows(rest)
-    in_doubt[rest] = bitmap.may_hold(windows) | column.tails_escaped(rest)
-    may_shrink = rest[(column.lengths[rest] < _SURE_BYTES) | _begin_with_slash(windows)]
+    long_enough = np.flatnonzero(~in_doubt)
+    windows = column.windows(long_enough)
+    in_doubt[long_enough] = bitmap.may_hold(windows) | column.tails_escaped(long_enough)
+    may_shrink = long_enough[
+        (column.lengths[long_enough] < _SURE_BYTES) | _begin_with_slash(windows)
+    ]
     if len(may_shrink):
         in_doubt[may_shrink] |= _differ_from_key(paths.take(pa.array(may_shrink)))
     return np.flatnonzero(in_doubt)

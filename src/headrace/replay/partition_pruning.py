@@ -30,8 +30,8 @@ def parts_to_read(
     by_partition = None if predicate is None else split_predicate(predicate).by_partition
     if by_partition is None or not parts:
         return [True] * len(parts)
-    kept: list[bool] = evaluate(by_partition, _PartEvidence(parts)).can_be_true.to_pylist()
-    return kept
+    may_match: list[bool] = evaluate(by_partition, _PartEvidence(parts)).can_be_true.to_pylist()
+    return may_match
 
 
 class _PartEvidence(msgspec.Struct, frozen=True):
@@ -44,7 +44,9 @@ class _PartEvidence(msgspec.Struct, frozen=True):
 
     def bounds(self, column: BoundColumn) -> Bounds:
         name, kind = column.physical_path[0], column.type
-        known = [_usable(None if part is None else part.get(name), kind) for part in self.parts]
+        known = [
+            _column_range(None if part is None else part.get(name), kind) for part in self.parts
+        ]
         target = arrow_type(kind) if is_ordered(kind) else pa.string()
         return Bounds(
             lower=pa.array([bounds.lower for bounds in known], target),
@@ -57,7 +59,7 @@ class _PartEvidence(msgspec.Struct, frozen=True):
         )
 
 
-class _Usable(msgspec.Struct, frozen=True, kw_only=True):
+class _ColumnRange(msgspec.Struct, frozen=True, kw_only=True):
     """The values that one column can have in one part."""
 
     lower: PartitionValue = None
@@ -67,25 +69,27 @@ class _Usable(msgspec.Struct, frozen=True, kw_only=True):
     may_be_nan: bool = True
 
 
-def _usable(bounds: PartitionBounds | None, kind: DataType) -> _Usable:
+def _column_range(bounds: PartitionBounds | None, kind: DataType) -> _ColumnRange:
     if bounds is None or not is_ordered(kind):
-        return _Usable()
+        return _ColumnRange()
     may_be_null = bounds.contains_null is not False
     may_be_nan = bounds.contains_nan is not False
     if bounds.min is None or bounds.max is None:
         # A writer of null flags omits both bounds only if all values are null or NaN.
         has_none = bounds.min is None and bounds.max is None and bounds.contains_null is not None
-        return _Usable(may_be_null=may_be_null, may_be_value=not has_none, may_be_nan=may_be_nan)
+        return _ColumnRange(
+            may_be_null=may_be_null, may_be_value=not has_none, may_be_nan=may_be_nan
+        )
     if bounds.contains_null is None and not _is_ordered_as_text(bounds.min, bounds.max, kind):
-        return _Usable(may_be_nan=may_be_nan)
+        return _ColumnRange(may_be_nan=may_be_nan)
     try:
         lower = typed_value(bounds.min, kind, column="")
         upper = typed_value(bounds.max, kind, column="")
     except PartitionValueError:
-        return _Usable()
+        return _ColumnRange()
     if lower is None or upper is None or not lower <= upper:  # type: ignore[operator]
-        return _Usable()  # null, NaN or reversed: no such bounds are ever written
-    return _Usable(lower=lower, upper=upper, may_be_null=may_be_null, may_be_nan=may_be_nan)
+        return _ColumnRange()  # null, NaN or reversed: no such bounds are ever written
+    return _ColumnRange(lower=lower, upper=upper, may_be_null=may_be_null, may_be_nan=may_be_nan)
 
 
 def _is_ordered_as_text(least: str, greatest: str, kind: DataType) -> bool:

@@ -27,8 +27,8 @@ from headrace.protocol.schema import PrimitiveType
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
+    NeededStatistics,
     StatisticsColumn,
-    Wanted,
 )
 from headrace.protocol.value import is_ordered
 from headrace.replay.evidence import StatisticsSource, read_statistics
@@ -49,15 +49,15 @@ def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
     keep = pa.repeat(True, len(files))
     if split.by_partition is not None and len(files):
         keep = evaluate(split.by_partition, _FileEvidence(files)).can_be_true
-    if split.rest is None:
+    if split.by_statistics is None:
         return keep
     # Decoding statistics is expensive: only those of files that partition values keep are decoded.
     count = pc.sum(keep, min_count=0).as_py()
     if not count:
         return keep
     selection = None if count == len(files) else keep
-    evidence = _FileEvidence(files, split.rest, selection)
-    return pc.replace_with_mask(keep, keep, evaluate(split.rest, evidence).can_be_true)
+    evidence = _FileEvidence(files, split.by_statistics, selection)
+    return pc.replace_with_mask(keep, keep, evaluate(split.by_statistics, evidence).can_be_true)
 
 
 class SplitPredicate(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class SplitPredicate(msgspec.Struct, frozen=True, kw_only=True):
     whole: BoundPredicate
     by_partition: BoundPredicate | None
     """The conjuncts that need only partition values."""
-    rest: BoundPredicate | None
+    by_statistics: BoundPredicate | None
     """The conjuncts that need statistics."""
 
 
@@ -74,17 +74,17 @@ def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
     """Split a predicate into conjuncts over partition values and those that need statistics."""
     conjuncts = predicate.parts if isinstance(predicate, And) else (predicate,)
     by_partition = tuple(part for part in conjuncts if not needs_statistics(part))
-    rest = tuple(part for part in conjuncts if needs_statistics(part))
+    by_statistics = tuple(part for part in conjuncts if needs_statistics(part))
     return SplitPredicate(
         whole=predicate,
         by_partition=And(by_partition) if by_partition else None,
-        rest=And(rest) if rest else None,
+        by_statistics=And(by_statistics) if by_statistics else None,
     )
 
 
 def certain_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
     """Return whether the predicate is provably true for every row of each file."""
-    return always_true(predicate, _FileEvidence(files, predicate, also=Wanted.NULL_COUNT))
+    return always_true(predicate, _FileEvidence(files, predicate, also=NeededStatistics.NULL_COUNT))
 
 
 class _FileEvidence(msgspec.Struct):
@@ -93,7 +93,7 @@ class _FileEvidence(msgspec.Struct):
     files: FileColumns
     predicate: BoundPredicate | None = None
     selection: pa.BooleanArray | None = None
-    also: Wanted = Wanted.NOTHING
+    also: NeededStatistics = NeededStatistics.NOTHING
     """Statistics to read of every column, besides those the predicate needs."""
     _statistics: FileStatistics | None = None
     _bounds: dict[BoundColumn, Bounds] = msgspec.field(default_factory=dict)
@@ -138,14 +138,16 @@ class _FileEvidence(msgspec.Struct):
         return _recorded_bounds(recorded, self._statistics.num_records, column)
 
 
-def _statistics_columns(predicate: BoundPredicate, *, also: Wanted) -> list[StatisticsColumn]:
+def _statistics_columns(
+    predicate: BoundPredicate, *, also: NeededStatistics
+) -> list[StatisticsColumn]:
     ordered, null_tested = ordered_columns(predicate), null_tested_columns(predicate)
     return [
         StatisticsColumn(
             column.physical_path,
             column.type,
-            (Wanted.EXTREMES if column in ordered else Wanted.NOTHING)
-            | (Wanted.NULL_COUNT if column in null_tested else Wanted.NOTHING)
+            (NeededStatistics.EXTREMES if column in ordered else NeededStatistics.NOTHING)
+            | (NeededStatistics.NULL_COUNT if column in null_tested else NeededStatistics.NOTHING)
             | also,
         )
         for column in evaluated_columns(predicate)

@@ -164,8 +164,8 @@ class ChangeLog(TableSource):
         """
         limit = None if limit is None else whole_number("limit", limit)
         phase = ListHistory(newest=self.pin(counts=Counts()), limit=limit)
-        reading = ExecutionContext()
-        with Run(phase, executor=self.executor, reporter=self.reporter, context=reading) as run:
+        execution = ExecutionContext()
+        with Run(phase, executor=self.executor, reporter=self.reporter, context=execution) as run:
             batches, times = run.collect()
         return list(history_entries(batches, times=times))
 

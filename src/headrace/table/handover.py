@@ -11,15 +11,15 @@ from headrace.table.version import PinnedVersion
 ArrowTable: TypeAlias = Any
 """A `pyarrow.Table`, named so that importing Headrace does not import Arrow."""
 ArrowDataset: TypeAlias = Any
-"""A `pyarrow.dataset.Dataset`, likewise."""
+"""A `pyarrow.dataset.Dataset`, named for the same reason."""
 PandasFrame: TypeAlias = Any
-"""A `pandas.DataFrame`, likewise."""
+"""A `pandas.DataFrame`, named for the same reason."""
 PolarsFrame: TypeAlias = Any
-"""A `polars.LazyFrame`, likewise."""
+"""A `polars.LazyFrame`, named for the same reason."""
 DuckConnection: TypeAlias = Any
-"""A `duckdb.DuckDBPyConnection`, likewise."""
+"""A `duckdb.DuckDBPyConnection`, named for the same reason."""
 DuckRelation: TypeAlias = Any
-"""A `duckdb.DuckDBPyRelation`, likewise."""
+"""A `duckdb.DuckDBPyRelation`, named for the same reason."""
 
 
 class RowHandover(PinnedVersion, ABC):

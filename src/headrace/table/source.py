@@ -29,7 +29,7 @@ from headrace.storage.store import Store
 class TableSource:
     """A Delta table at an address, whose log an engine can read."""
 
-    def __init__(  # noqa: PLR0913  (each of its parts can be given)
+    def __init__(  # noqa: PLR0913  (each of its parts can be replaced)
         self,
         uri: str | PathLike[str],
         *,
@@ -50,7 +50,7 @@ class TableSource:
             store: A custom store whose root is the table; `uri` then only names it.
             executor: A custom engine; by default the embedded one.
             reporter: Receives the events that users should know of; by default they are logged.
-            cache_bytes: The memory limit of the file list cache, and again of the cache of checkpoint
+            cache_bytes: The memory limit of each cache: that of file lists, and that of checkpoint
                 footers. The least recently used are dropped; 0 caches no file list.
             state: The folder that holds the states of a Delta table, if it is not the table's
                 `_headrace` folder; an empty string ignores states.
@@ -148,9 +148,9 @@ class TableSource:
 
     def run(self, phase: "Phase[Any]", counts: Counts) -> Any:
         """Run phases to the end, and add their cost to `counts`."""
-        reading = ExecutionContext()
-        run = Run(phase, executor=self.executor, reporter=self.reporter, context=reading)
+        execution = ExecutionContext()
+        run = Run(phase, executor=self.executor, reporter=self.reporter, context=execution)
         try:
             return run.run_to_terminal()
         finally:
-            counts.add(reading.meter.counts)
+            counts.add(execution.meter.counts)

@@ -50,7 +50,7 @@ class RowSkipping:
 
     def __init__(self, predicate: JudgedPredicate, meter: Meter) -> None:
         self._by_partition = predicate.verdicts
-        self._rest = predicate.split.rest
+        self._rest = predicate.split.by_statistics
         self._meter = meter
 
     def kept(self, batches: Sequence[AddBatch]) -> Sequence[AddBatch]:

@@ -23,7 +23,7 @@ from headrace.protocol.statistics.decoder import LeafValues, statistics_decoder
 from headrace.protocol.value import INTEGER_BITS
 
 
-class Wanted(Flag):
+class NeededStatistics(Flag):
     """Which statistics of a column are requested."""
 
     NOTHING = 0
@@ -37,7 +37,7 @@ class StatisticsColumn(msgspec.Struct, frozen=True):
 
     path: Path
     type: DataType
-    wanted: Wanted
+    needed: NeededStatistics
 
 
 class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,27 +60,30 @@ class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
     """Decode the statistics of these files for these columns."""
-    found = _decode(texts, columns)
-    lacking = _without_extremes(found, columns)
+    statistics = _decode(texts, columns)
+    lacking = _without_extremes(statistics, columns)
     if not lacking.true_count:
-        return found
+        return statistics
     counts = _decode(
         texts.filter(lacking),
-        [StatisticsColumn(column.path, column.type, Wanted.NULL_COUNT) for column in columns],
+        [
+            StatisticsColumn(column.path, column.type, NeededStatistics.NULL_COUNT)
+            for column in columns
+        ],
     )
-    return _with_counts(found, counts, lacking)
+    return _with_counts(statistics, counts, lacking)
 
 
 def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
     leaves = _leaves(columns)
-    found = statistics_decoder(tuple(leaves.items())).decode(texts)
+    values = statistics_decoder(tuple(leaves.items())).decode(texts)
 
     def count(*leaf: str) -> pa.Int64Array:
-        return found.integers(leaf) if leaf in leaves else pa.nulls(len(texts), pa.int64())
+        return values.integers(leaf) if leaf in leaves else pa.nulls(len(texts), pa.int64())
 
     def extreme(side: str, column: StatisticsColumn) -> pa.Array:
-        wanted = Wanted.EXTREMES in column.wanted
-        return _extreme(found, side, column) if wanted else pa.nulls(len(texts))
+        is_needed = NeededStatistics.EXTREMES in column.needed
+        return _extreme(values, side, column) if is_needed else pa.nulls(len(texts))
 
     return FileStatistics(
         num_records=count("numRecords"),
@@ -99,9 +102,9 @@ def _leaves(columns: Sequence[StatisticsColumn]) -> dict[Path, type]:
     """Return the leaves to decode, with the JSON type expected of each."""
     leaves: dict[Path, type] = {}
     for column in columns:
-        if Wanted.NULL_COUNT in column.wanted:
+        if NeededStatistics.NULL_COUNT in column.needed:
             leaves["numRecords",] = leaves["nullCount", *column.path] = int
-        if Wanted.EXTREMES in column.wanted:
+        if NeededStatistics.EXTREMES in column.needed:
             kind = _json_type(column.type)
             leaves["minValues", *column.path] = leaves["maxValues", *column.path] = kind
     return leaves
@@ -122,13 +125,13 @@ def _json_type(data_type: DataType) -> type:
 
 
 def _without_extremes(
-    found: FileStatistics, columns: Sequence[StatisticsColumn]
+    statistics: FileStatistics, columns: Sequence[StatisticsColumn]
 ) -> pa.BooleanArray:
     """Return a mask of the files whose null counts are needed because extremes are missing."""
-    lacking = pa.repeat(False, len(found.num_records))
+    lacking = pa.repeat(False, len(statistics.num_records))
     for column in columns:
-        known = found.columns[column.path]
-        if column.wanted == Wanted.EXTREMES and (
+        known = statistics.columns[column.path]
+        if column.needed == NeededStatistics.EXTREMES and (
             known.minimum.null_count or known.maximum.null_count
         ):
             some = pc.or_(known.minimum.is_null(), known.maximum.is_null())
@@ -137,10 +140,10 @@ def _without_extremes(
 
 
 def _with_counts(
-    found: FileStatistics, counts: FileStatistics, mask: pa.BooleanArray
+    statistics: FileStatistics, counts: FileStatistics, mask: pa.BooleanArray
 ) -> FileStatistics:
     return FileStatistics(
-        num_records=pc.replace_with_mask(found.num_records, mask, counts.num_records),
+        num_records=pc.replace_with_mask(statistics.num_records, mask, counts.num_records),
         columns={
             path: ColumnStatistics(
                 minimum=known.minimum,
@@ -149,31 +152,31 @@ def _with_counts(
                     known.null_count, mask, counts.columns[path].null_count
                 ),
             )
-            for path, known in found.columns.items()
+            for path, known in statistics.columns.items()
         },
     )
 
 
 def extreme_type(column: StatisticsColumn) -> pa.DataType:
     """Return the Arrow type of a column's extremes; the null type if they are not requested."""
-    if Wanted.EXTREMES not in column.wanted:
+    if NeededStatistics.EXTREMES not in column.needed:
         return pa.null()
     # All integers use one width, so that an invalid number is merely too large.
     return pa.int64() if str(column.type) in INTEGER_BITS else arrow_type(column.type)
 
 
-def _extreme(found: LeafValues, side: str, column: StatisticsColumn) -> pa.Array:
+def _extreme(values: LeafValues, side: str, column: StatisticsColumn) -> pa.Array:
     leaf = (side, *column.path)
     match column.type:
         case DecimalType():
             rounding = ROUND_FLOOR if side == "minValues" else ROUND_CEILING
-            return found.decimals(leaf, column.type, rounding)
+            return values.decimals(leaf, column.type, rounding)
         case PrimitiveType("byte" | "short" | "integer" | "long"):
-            return found.integers(leaf)
+            return values.integers(leaf)
         case PrimitiveType("float" | "double"):
             # A float is written as its shortest text, which may be less as a double: cast it back.
-            return found.doubles(leaf).cast(extreme_type(column), safe=False)
+            return values.doubles(leaf).cast(extreme_type(column), safe=False)
         case PrimitiveType("boolean"):
-            return found.booleans(leaf)
+            return values.booleans(leaf)
         case _:
-            return typed_array(found.strings(leaf), column.type)[0]
+            return typed_array(values.strings(leaf), column.type)[0]

@@ -57,5 +57,5 @@ class LeafColumns(msgspec.Struct, frozen=True):
 
 def read_columns(texts: pa.BinaryArray, leaves: Mapping[Path, type]) -> LeafColumns | None:
     """Decode these leaves of these documents; None if any document is unusual."""
-    found = read_leaves(texts, {leaf: _KINDS[kind] for leaf, kind in leaves.items()})
-    return None if found is None else LeafColumns(found)
+    columns = read_leaves(texts, {leaf: _KINDS[kind] for leaf, kind in leaves.items()})
+    return None if columns is None else LeafColumns(columns)

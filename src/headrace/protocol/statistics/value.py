@@ -25,8 +25,8 @@ def array_of(values: list[Any], target: pa.DataType, accepted: type) -> pa.Array
     if array is not None and array.type in (target, pa.null()):
         return array.cast(target)
     # Compare types exactly: True is an int in Python, but not a number in JSON.
-    kept = (value if type(value) is accepted else None for value in values)
-    return pa.array([_or_none(value, target) for value in kept], target)
+    typed = (value if type(value) is accepted else None for value in values)
+    return pa.array([_or_none(value, target) for value in typed], target)
 
 
 def double_array(values: list[Any]) -> pa.DoubleArray:

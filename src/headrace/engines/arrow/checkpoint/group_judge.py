@@ -111,7 +111,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
 
     def _left_by_statistics(self, footer: Footer, groups: list[int]) -> list[int]:
         """Return the groups that statistics in the footer do not prune."""
-        predicate = None if self.predicate is None else self.predicate.rest
+        predicate = None if self.predicate is None else self.predicate.by_statistics
         if predicate is None or not groups:
             return groups
         return groups_to_read(predicate, footer=footer, groups=groups)

@@ -114,14 +114,20 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _late(self) -> tuple[str, ...]:
         """Columns that the selection does not need, if newer commits may hide some files."""
-        looks_at_statistics = self.predicate is not None and self.predicate.rest is not None
+        looks_at_statistics = (
+            self.predicate is not None and self.predicate.by_statistics is not None
+        )
         return () if looks_at_statistics or self.matcher is None else _LATE
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """Return the columns to read, without those that the footer reports as null."""
         footer = self.source.footer(file)
         columns = self.columns
-        if self.wanted is not None and self.predicate is not None and self.predicate.rest is None:
+        if (
+            self.wanted is not None
+            and self.predicate is not None
+            and self.predicate.by_statistics is None
+        ):
             columns = self.wanted  # partition values alone decide, and have been checked
         return tuple(
             column
@@ -131,8 +137,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
 
     def _select(self, batch: ColumnBatch) -> ColumnBatch:
         """Return the adds that neither statistics nor newer commits exclude."""
-        if self.predicate is not None and self.predicate.rest is not None and len(batch):
-            kept = keep_mask(self.predicate.rest, batch)
+        if self.predicate is not None and self.predicate.by_statistics is not None and len(batch):
+            kept = keep_mask(self.predicate.by_statistics, batch)
             self.context.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
             batch = batch.filter(kept)
         if self.matcher is not None and len(batch):
