@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
 from headrace.engines.arrow.checkpoint import add_batches
-from headrace.engines.arrow.checkpoint.add_batches import AddReader, Wanted
+from headrace.engines.arrow.checkpoint.add_batches import AddReader, AddSelection
 from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.engines.arrow.checkpoint.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.checkpoint.text_column import TextColumn
@@ -69,14 +69,14 @@ def all_of(
     reader: AddReader, group: int, columns: tuple[str, ...] = COLUMNS
 ) -> Iterator[pa.RecordBatch]:
     """Yield all rows of a group; their statistics are read late."""
-    for batch in selected(reader, group, Wanted(columns=columns, late=("add.stats",))):
+    for batch in selected(reader, group, AddSelection(columns=columns, late=("add.stats",))):
         yield batch.columns
 
 
 def selected(
     reader: AddReader,
     group: int,
-    wanted: Wanted,
+    wanted: AddSelection,
     select: Callable[[ColumnBatch], ColumnBatch] = lambda rows: rows,
 ) -> Iterator[ColumnBatch]:
     """Yield the selected rows of a group, as a leaf reads them."""
@@ -190,7 +190,7 @@ def test_only_the_rows_that_were_chosen_are_decoded(
             for batch in selected(
                 reader,
                 group,
-                Wanted(
+                AddSelection(
                     columns=COLUMNS,
                     late=("add.stats",),
                     mask=None if mask is None else mask[group * size : (group + 1) * size],

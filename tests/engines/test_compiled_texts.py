@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.compiled.text_copies import kept_texts, words_of
+from headrace.compiled.text_copies import selected_texts, words_of
 from headrace.engines.arrow.checkpoint import add_batches
 from tests.effort import examples
 from tests.engines.test_add_batches import by_arrow, quick, written
@@ -32,14 +32,14 @@ def test_texts_that_are_kept_are_those_of_a_filter(
 ) -> None:
     column = pa.array([text for text, _ in rows], pa.string()).slice(skipped)
     kept = np.array([own for _, own in rows], dtype=np.bool_)[skipped:]
-    found = kept_texts(column, kept, Memory())
+    found = selected_texts(column, kept, Memory())
     found.validate(full=True)
     assert found.equals(column.filter(pa.array(kept)))
 
 
 def test_nulls_are_kept_too() -> None:
     column, kept = pa.array(["a", None, "b"]), np.array([False, True, True])
-    assert kept_texts(column, kept, Memory()).to_pylist() == [None, "b"]
+    assert selected_texts(column, kept, Memory()).to_pylist() == [None, "b"]
 
 
 @pytest.mark.property
@@ -124,9 +124,9 @@ def test_texts_of_a_batch_stay_as_they_are_while_others_are_made() -> None:
         column = pa.array([f"{number}-{row}" for row in range(30_000)])
         mask = np.arange(30_000) % 3 != number % 3
         if number % 4:
-            kept_texts(column, mask, memory)
+            selected_texts(column, mask, memory)
         else:
-            kept.append((kept_texts(column, mask, memory), column.filter(pa.array(mask))))
+            kept.append((selected_texts(column, mask, memory), column.filter(pa.array(mask))))
     assert all(own.equals(expected) for own, expected in kept)
     assert pc.sum(pc.binary_length(kept[0][0])).as_py() > 1 << 17  # large enough to be recycled
 

@@ -21,7 +21,7 @@ _KEPT = (c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p)
 _WORDS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 
 
-def kept_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringArray:
+def selected_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringArray:
     """Return the strings for which `kept` is true."""
     copy = function("headrace_kept_texts", *_KEPT)
     validity, offsets, data = texts.buffers()

@@ -52,19 +52,19 @@ class FetchedFile(RangedFile):
 
     def fetch(self, ranges: Iterable[ByteRange]) -> None:
         """Request the ranges that are not in memory, all at once, and keep them."""
-        missing = [wanted for wanted in ranges if not self._has(wanted)]
+        missing = [span for span in ranges if not self._has(span)]
         contents = self._store.read_ranges(self._path, missing) if missing else []
-        self.hold((wanted.start, data) for wanted, data in zip(missing, contents, strict=True))
+        self.hold((span.start, data) for span, data in zip(missing, contents, strict=True))
 
     def read_at(self, position: int, size: int) -> bytes:
         """Return bytes from a position: from memory, or from the store."""
         size = min(size, self._size_bytes - position)
         return b"" if size <= 0 else cast("bytes", self._view(position, size))
 
-    def readinto(self, room: Any, /) -> int:
+    def readinto(self, buffer: Any, /) -> int:
         """Read the next bytes into a buffer."""
         self._check_open()
-        target = memoryview(room).cast("B")
+        target = memoryview(buffer).cast("B")
         size = min(len(target), self._size_bytes - self._position)
         if size <= 0:
             return 0
@@ -95,9 +95,9 @@ class FetchedFile(RangedFile):
         """Drop all ranges; nothing else is open."""
         self.drop()
 
-    def _has(self, wanted: ByteRange) -> bool:
-        held = self._find(wanted.start)
-        return held is not None and wanted.stop <= held[0] + len(held[1])
+    def _has(self, span: ByteRange) -> bool:
+        held = self._find(span.start)
+        return held is not None and span.stop <= held[0] + len(held[1])
 
     def _find(self, position: int) -> Held | None:
         """Return the range in memory that includes a position."""

@@ -70,7 +70,7 @@ class LogBytes:
         self._cache = cache.contents
         self._room_bytes = cache.limit_bytes
         self._meter = meter
-        self._met: set[str] = set()
+        self._counted_files: set[str] = set()
         """The files that this run has read or found in the cache."""
 
     @property
@@ -100,7 +100,7 @@ class LogBytes:
 
     def expect(self, file: LogFile) -> None:
         """Start to read a file."""
-        if self._kept("whole", file) is None:
+        if self._cached("whole", file) is None:
             key = _key("whole", file)
             self.ahead.expect(key, lambda: self._read(file), size_bytes=file.size_bytes)
 
@@ -108,12 +108,12 @@ class LogBytes:
         """Return the content of a file."""
         if not self.is_remote:
             return self.store.read(file.path)
-        kept = self._kept("whole", file)
-        if isinstance(kept, bytes):
-            if file.path not in self._met:
-                self._met.add(file.path)
+        cached = self._cached("whole", file)
+        if isinstance(cached, bytes):
+            if file.path not in self._counted_files:
+                self._counted_files.add(file.path)
                 self._meter.count(files_read=1, commit_cache_hits=1)
-            return kept
+            return cached
         return self.ahead.take(_key("whole", file), lambda: self._read(file))
 
     def is_small(self, file: LogFile) -> bool:
@@ -127,7 +127,7 @@ class LogBytes:
 
     def expect_tail(self, file: LogFile) -> None:
         """Start to read the end of a file."""
-        if self._kept("tail", file) is None:
+        if self._cached("tail", file) is None:
             size_bytes = self.tail_size.guess(file.size_bytes)
             self.ahead.expect(
                 _key("tail", file), lambda: self._read_tail(file), size_bytes=size_bytes
@@ -135,9 +135,9 @@ class LogBytes:
 
     def tail(self, file: LogFile) -> Tail:
         """Return the end of a file, long enough for its expected footer."""
-        kept = self._kept("tail", file)
-        if isinstance(kept, Tail):
-            return kept
+        cached = self._cached("tail", file)
+        if isinstance(cached, Tail):
+            return cached
         return self.ahead.take(_key("tail", file), lambda: self._read_tail(file))
 
     def parquet(self, file: LogFile) -> "ParquetBytes":
@@ -149,8 +149,8 @@ class LogBytes:
 
     def _read(self, file: LogFile) -> bytes:
         content = self.store.read(file.path)
-        self._met.add(file.path)
-        self._keep("whole", file, content, len(content))
+        self._counted_files.add(file.path)
+        self._put_in_cache("whole", file, content, len(content))
         return content
 
     def _read_tail(self, file: LogFile) -> Tail:
@@ -159,13 +159,15 @@ class LogBytes:
             size_bytes_wanted=self.tail_size.guess(file.size_bytes),
             object_size=file.size_bytes or None,
         )
-        self._keep("tail", file, tail, len(tail.content))
+        self._put_in_cache("tail", file, tail, len(tail.content))
         return tail
 
-    def _kept(self, kind: str, file: LogFile) -> bytes | Tail | None:
+    def _cached(self, kind: str, file: LogFile) -> bytes | Tail | None:
         return self._cache.get(_key(kind, file)) if file.modified_ms else None
 
-    def _keep(self, kind: str, file: LogFile, content: bytes | Tail, size_bytes: int) -> None:
+    def _put_in_cache(
+        self, kind: str, file: LogFile, content: bytes | Tail, size_bytes: int
+    ) -> None:
         """Cache what a run reads first: that is the newest, and what the next run starts with."""
         size_bytes += _ENTRY_BYTES
         if file.modified_ms and self.is_remote and size_bytes <= self._room_bytes:

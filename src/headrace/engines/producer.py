@@ -27,7 +27,7 @@ T = TypeVar("T")
 class Producer(Generic[T]):
     """An iterator over items that threads produce; they start with the first `next`."""
 
-    def __init__(  # noqa: PLR0913  (what a producer is made of)
+    def __init__(  # noqa: PLR0913  (the parts of a producer)
         self,
         make: Callable[[Iterator[U]], Generator[T, None, None]],
         units: Iterable[U] = (),

@@ -41,7 +41,7 @@ class Backpressure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Nothing:
-    """Stands for a unit or an item that does not exist."""
+    """The type of `_NOTHING`, which marks the absence of a unit or an item."""
 
 
 _NOTHING: Final = _Nothing()
@@ -50,7 +50,7 @@ _NOTHING: Final = _Nothing()
 class Job(Generic[T]):
     """The state that the threads and the consumer share."""
 
-    def __init__(  # noqa: PLR0913  (what a producer is made of)
+    def __init__(  # noqa: PLR0913  (the parts of a producer)
         self,
         make: Callable[[Iterator[Any]], Generator[T, None, None]],
         units: Iterable[Any],
@@ -62,7 +62,7 @@ class Job(Generic[T]):
         cost: Callable[[T], int] | None,
     ) -> None:
         self.make = make
-        self.cost = cost or _one
+        self.cost = cost or _unit_cost
         self._is_counted = cost is None and limits.ahead > 0
         self.shared_lane: Lane[T] | None = None
         self._limits = limits
@@ -233,5 +233,5 @@ class Worker(Generic[T]):
             yield unit
 
 
-def _one(_: object) -> int:
+def _unit_cost(_: object) -> int:
     return 1

@@ -22,16 +22,16 @@ _SMALL_BYTES = 256 << 10
 
 def cut(ranges: Sequence[ByteRange], window_bytes: int) -> list[list[ByteRange]]:
     """Cut ranges into windows of about the same size, none much larger than `window_bytes`."""
-    total_bytes = sum(wanted.length for wanted in ranges)
+    total_bytes = sum(span.length for span in ranges)
     count = max(1, -(-total_bytes // window_bytes))
     if count == 1:
         return [list(ranges)]
     windows: list[list[ByteRange]] = [[] for _ in range(count)]
-    for wanted in ranges:
-        if wanted.length <= _SMALL_BYTES:
-            windows[0].append(wanted)
+    for span in ranges:
+        if span.length <= _SMALL_BYTES:
+            windows[0].append(span)
             continue
-        bounds = [wanted.start + wanted.length * index // count for index in range(count + 1)]
+        bounds = [span.start + span.length * index // count for index in range(count + 1)]
         for index, window in enumerate(windows):
             window.append(ByteRange(bounds[index], bounds[index + 1] - bounds[index]))
     return windows
@@ -55,13 +55,13 @@ class Windows:
         self._ahead = ahead
         self._windows = cut(ranges, window_bytes)
         for index, window in enumerate(self._windows):
-            size_bytes = sum(wanted.length for wanted in window)
+            size_bytes = sum(span.length for span in window)
             ahead.expect((self, index), partial(self._read, index), size_bytes=size_bytes)
 
     def find(self, position: int) -> int | None:
         """Return the window that includes a position; None if no range does."""
         for index, window in enumerate(self._windows):
-            if any(wanted.start <= position < wanted.stop for wanted in window):
+            if any(span.start <= position < span.stop for span in window):
                 return index
         return None
 
@@ -77,4 +77,4 @@ class Windows:
     def _read(self, index: int) -> list[Held]:
         window = self._windows[index]
         contents = self._store.read_ranges(self._path, window)
-        return [(wanted.start, data) for wanted, data in zip(window, contents, strict=True)]
+        return [(span.start, data) for span, data in zip(window, contents, strict=True)]

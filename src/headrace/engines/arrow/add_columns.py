@@ -30,8 +30,10 @@ def add_columns(batch: ActionBatch, fields: Collection[str]) -> ColumnBatch:
     if isinstance(batch, ColumnBatch):
         return batch
     adds = batch.actions("add")
-    made = {name: make(adds) for name, make in _COLUMNS.items() if name in fields or name == "path"}
-    struct = pa.StructArray.from_arrays(list(made.values()), list(made))
+    arrays = {
+        name: make(adds) for name, make in _COLUMNS.items() if name in fields or name == "path"
+    }
+    struct = pa.StructArray.from_arrays(list(arrays.values()), list(arrays))
     return ColumnBatch(batch.source, pa.RecordBatch.from_arrays([struct], ["add"]))
 
 
@@ -40,12 +42,12 @@ def _text_maps(maps: Sequence[Mapping[str, str | None] | None]) -> pa.MapArray:
     sizes = [0 if entries is None else len(entries) for entries in maps]
     offsets = np.zeros(len(maps) + 1, dtype=np.int32)
     np.cumsum(sizes, out=offsets[1:])
-    there = [entries for entries in maps if entries is not None]
+    present = [entries for entries in maps if entries is not None]
     return pa.MapArray.from_arrays(
         pa.array(offsets),
-        pa.array([key for entries in there for key in entries], pa.string()),
-        pa.array([value for entries in there for value in entries.values()], pa.string()),
-        mask=pa.array([entries is None for entries in maps]) if len(there) < len(maps) else None,
+        pa.array([key for entries in present for key in entries], pa.string()),
+        pa.array([value for entries in present for value in entries.values()], pa.string()),
+        mask=pa.array([entries is None for entries in maps]) if len(present) < len(maps) else None,
     )
 
 

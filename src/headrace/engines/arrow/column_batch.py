@@ -37,12 +37,12 @@ def _rebuilt(columns: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> pa.Reco
     """Return the same rows with these fields of the adds."""
     adds = columns.column("add")
     fields = {field.name: field for field in adds.type}
-    made = pa.StructArray.from_arrays(
+    struct = pa.StructArray.from_arrays(
         list(arrays.values()),
         fields=[fields.get(name) or pa.field(name, array.type) for name, array in arrays.items()],
         mask=adds.is_null() if adds.null_count else None,
     )
-    return columns.set_column(columns.schema.get_field_index("add"), "add", made)
+    return columns.set_column(columns.schema.get_field_index("add"), "add", struct)
 
 
 def _fields(columns: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -94,9 +94,9 @@ class ColumnBatch:
             columns: The rows, if they have fewer fields now.
         """
         rows = self._columns if columns is None else columns
-        made = ColumnBatch(self.source, rows, memory=self._memory)
-        made._selection, made._gone, made._later = selection, gone, later
-        return made
+        copy = ColumnBatch(self.source, rows, memory=self._memory)
+        copy._selection, copy._gone, copy._later = selection, gone, later
+        return copy
 
     def __len__(self) -> int:
         if self._gone is not None:
@@ -116,16 +116,16 @@ class ColumnBatch:
             self._columns, self._later = _rebuilt(self._columns, fields), {}
         return self._columns
 
-    def kept(self) -> npt.NDArray[np.bool_] | None:
+    def remaining_mask(self) -> npt.NDArray[np.bool_] | None:
         """Return whether each row remains; None if all do."""
         mask = self._mask()
         return None if mask is None else mask.to_numpy(zero_copy_only=False)
 
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
         """Add a field of the adds, which has only the remaining rows."""
-        later, columns, others = {**self._later, name: values}, None, _fields(self._columns)
-        if others.pop(name, None) is not None and others:
-            columns = _rebuilt(self._columns, others)  # frees the memory of the old field
+        later, columns, fields = {**self._later, name: values}, None, _fields(self._columns)
+        if fields.pop(name, None) is not None and fields:
+            columns = _rebuilt(self._columns, fields)  # frees the memory of the old field
         return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
 
     def select(self, names: Collection[str]) -> "ColumnBatch":
@@ -232,9 +232,9 @@ class ColumnBatch:
         """Return the rows for which the mask is true."""
         if mask.true_count == len(mask):
             return self
-        own, later = self._mask(), {name: a.filter(mask) for name, a in self._later.items()}
-        if own is not None:
-            mask = pc.replace_with_mask(own, own, mask)
+        current, later = self._mask(), {name: a.filter(mask) for name, a in self._later.items()}
+        if current is not None:
+            mask = pc.replace_with_mask(current, current, mask)
         return self._copy(selection=mask, later=later)
 
     def without(self, rows: Rows) -> "ColumnBatch":
@@ -258,8 +258,8 @@ class ColumnBatch:
         every = self._unfiltered(name)
         if every is None or every.null_count == self._columns.column("add").null_count:
             return False
-        left = self.field(name)
-        return left is not None and left.null_count > 0
+        remaining = self.field(name)
+        return remaining is not None and remaining.null_count > 0
 
     def partition_layout(self) -> UniformLayout | None:
         """Return the partition values by code; None if the maps differ or are not coded."""

@@ -56,7 +56,7 @@ class ArrowColumnar:
         self._context = context
         self._source = ParquetSource(log, footers=footers, meter=context.meter)
         self._store = log.store
-        self._reading: threading.Thread | None = None
+        self._footer_thread: threading.Thread | None = None
         self._judging: JudgedPredicate | None = None
 
     def footer(self, file: LogFile) -> Footer:
@@ -76,19 +76,19 @@ class ArrowColumnar:
         if self._source.is_remote:
             for file in files:
                 self._source.expect(file)
-        elif files and self._reading is None and self._context.settings.leaf_parallelism > 1:
-            self._reading = threading.Thread(
+        elif files and self._footer_thread is None and self._context.settings.leaf_parallelism > 1:
+            self._footer_thread = threading.Thread(
                 target=self._read_footers,
                 args=(files[:_MOST_EXPECTED],),
                 name="headrace-footer",
                 daemon=True,
             )
-            self._reading.start()
+            self._footer_thread.start()
 
     def finish(self) -> None:
         """Wait for the thread that reads footers."""
-        if self._reading is not None:
-            self._reading.join()
+        if self._footer_thread is not None:
+            self._footer_thread.join()
 
     def _read_footers(self, files: Sequence[LogFile]) -> None:
         with suppress(HeadraceError):  # raised again when the file is read
@@ -113,8 +113,8 @@ class ArrowColumnar:
                     opened, group, columns=columns, batch_rows=batch_rows
                 )
                 for batch in map(plain_batch, batches):
-                    there = reduce(pc.or_, (pc.is_valid(column) for column in batch.columns))
-                    yield ColumnBatch(file, batch).filter(there)
+                    has_action = reduce(pc.or_, (pc.is_valid(column) for column in batch.columns))
+                    yield ColumnBatch(file, batch).filter(has_action)
 
     def _windows(
         self, footer: Footer, file: LogFile, groups: Sequence[int], columns: tuple[str, ...]
@@ -123,7 +123,7 @@ class ArrowColumnar:
         if not self._source.is_remote:
             return None
         leaves = footer.leaves(columns)
-        ranges = [wanted for group in groups for wanted in footer.ranges(group, leaves)]
+        ranges = [span for group in groups for span in footer.ranges(group, leaves)]
         return self._source.windows(file, ranges)
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
@@ -161,7 +161,7 @@ class ArrowColumnar:
             source=self._source,
             judge=judge,
             columns=fused.columns,
-            wanted=fused.wanted,
+            output_columns=fused.wanted,
             predicate=predicate,
             matcher=SeenMatcher(fused.seen) if fused.seen else None,
             context=self._context,
@@ -189,10 +189,13 @@ class ArrowColumnar:
         most_ahead = _FIRST_ROW_GROUPS
         for file, some in files:
             self._context.cancellation.check()
-            for groups in _batched(leaf.judge.wanted(file, some), size):
+            for groups in _batched(leaf.judge.matching_groups(file, some), size):
                 with_bytes = tuple(
-                    (wanted, self._source.windows(file, leaf.ranges(file, wanted.group)))
-                    for wanted in groups
+                    (
+                        group_to_read,
+                        self._source.windows(file, leaf.ranges(file, group_to_read.group)),
+                    )
+                    for group_to_read in groups
                 )
                 ahead.append(LeafPiece(file=file, groups=[], read_ahead=with_bytes))
                 while ahead and (self._source.is_full or len(ahead) >= most_ahead):
@@ -208,9 +211,9 @@ class ArrowColumnar:
         for group in growing_groups(batches):
             for is_columnar, some in groupby(group, lambda batch: isinstance(batch, ColumnBatch)):
                 if is_columnar:
-                    yield from (_kept(predicate, batch) for batch in some)
+                    yield from (_matching(predicate, batch) for batch in some)
                 else:
-                    yield from skipping.kept([self._adds(batch) for batch in some])
+                    yield from skipping.matching([self._adds(batch) for batch in some])
 
     def _judged(self, predicate: BoundPredicate) -> JudgedPredicate:
         """Return a predicate with its cached verdicts: the phases of a run share one predicate."""
@@ -238,7 +241,7 @@ class ArrowColumnar:
         return AddBatch(batch.source, [a for a, gone in zip(adds, hidden, strict=True) if not gone])
 
 
-def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
+def _matching(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
     assert isinstance(batch, ColumnBatch)
     return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
 

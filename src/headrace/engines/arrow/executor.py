@@ -107,7 +107,7 @@ class ArrowExecutor(Executor):
         self._load_columnar = load_columnar
         self._cache = cache
         self._context = context or ExecutionContext()
-        self._commits_to_ask = 0
+        self._unrequested_commits = 0
         """The number of commits of the running plan that have not been requested yet."""
         self._expected: list[Node] = []
         """The plans whose reads start once all commits have been requested."""
@@ -178,8 +178,8 @@ class ArrowExecutor(Executor):
     def begin(self, plan: Node) -> None:
         """Request the first commits, documents and footers of a plan from a remote store."""
         if self._log.is_remote:
-            for node in _leaves(plan):
-                self._ask(node)
+            for node in _reading_nodes(plan):
+                self._request(node)
 
     def expect(self, plans: Sequence[Node]) -> None:
         """Do the same for later plans; on a local disk, read footers in the background.
@@ -189,10 +189,10 @@ class ArrowExecutor(Executor):
         """
         if self._log.is_remote:
             self._expected += plans
-            if not self._commits_to_ask:
-                self._ask_expected()
+            if not self._unrequested_commits:
+                self._request_expected()
         elif "_columnar" in self.__dict__:
-            nodes = (node for plan in plans for node in _leaves(plan))
+            nodes = (node for plan in plans for node in _reading_nodes(plan))
             scans = [node for node in nodes if isinstance(node, ScanParquet)]
             self._columnar.expect([file for scan in scans for file in scan.files])
 
@@ -203,12 +203,12 @@ class ArrowExecutor(Executor):
         if "_log" in self.__dict__:
             self._log.close()
 
-    def _ask_expected(self) -> None:
+    def _request_expected(self) -> None:
         plans, self._expected = self._expected, []
         for plan in plans:
             self.begin(plan)
 
-    def _ask(self, node: Node) -> None:
+    def _request(self, node: Node) -> None:
         match node:
             case ListFiles(directory=directory):
                 self._log.expect_listing(directory)
@@ -237,14 +237,14 @@ class ArrowExecutor(Executor):
         self, files: tuple[LogFile, ...], columns: tuple[str, ...]
     ) -> Iterator[ActionBatch]:
         ahead = self._context.settings.commit_parallelism
-        asked = 1  # a caller that wants one file may need only the first commit
+        requested = 1  # a caller that needs one file may need only the first commit
         for position, file in enumerate(files):
             if position and self._log.is_remote:
-                self._expect_commits(files[max(position, asked) : position + ahead])
-                asked = position + ahead
-            self._commits_to_ask = max(0, len(files) - asked)
-            if position and not self._commits_to_ask:
-                self._ask_expected()
+                self._expect_commits(files[max(position, requested) : position + ahead])
+                requested = position + ahead
+            self._unrequested_commits = max(0, len(files) - requested)
+            if position and not self._unrequested_commits:
+                self._request_expected()
             check_unchanged(self._log.store, file)
             self._context.meter.count(commits_scanned=_is_commit(file))
             yield from scan_json(self._log, file, columns=columns)
@@ -334,16 +334,16 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     return AddBatch(batch.source, list(compress(adds, keep)))
 
 
-def _leaves(plan: Node) -> Iterator[Node]:
+def _reading_nodes(plan: Node) -> Iterator[Node]:
     """Yield the nodes of a plan that read something."""
     match plan:
         case ListFiles() | ListTree() | ReadDocument() | ScanJson() | ScanParquet() | ScanAvro():
             yield plan
         case Chain(inputs=inputs):
             for part in inputs:
-                yield from _leaves(part)
+                yield from _reading_nodes(part)
         case FirstOfEach() | RecordSeen() | CollectKeys() | DropSeen() | SkipFiles():
-            yield from _leaves(plan.input)
+            yield from _reading_nodes(plan.input)
         case _:
             assert_never(plan)
 
@@ -357,9 +357,9 @@ def _first_of_each(
 ) -> Iterator[ActionBatch]:
     missing = set(columns)
     for batch in batches:
-        met = {column for column in missing if batch.actions(column)}
-        if met:
+        present = {column for column in missing if batch.actions(column)}
+        if present:
             yield batch
-        missing -= met
+        missing -= present
         if not missing:
             return

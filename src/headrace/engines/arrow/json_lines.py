@@ -43,11 +43,11 @@ def scan_json(log: LogBytes, file: LogFile, *, columns: tuple[str, ...]) -> Iter
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
             if not rows and file.sums_up is not None:  # it is read as a whole, so it is empty
-                raise CorruptLogError(path=file.path, line=None, reason="it sums up nothing")
-            yield RowBatch(file, _held(rows, columns))
+                raise CorruptLogError(path=file.path, line=None, reason="it contains no action")
+            yield RowBatch(file, _relevant_rows(rows, columns))
 
 
-def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
+def _relevant_rows(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
     """Return the lines with a requested action; all lines if adds are requested, to count them.
 
     A phase may keep its rows until the end, and a file may have a million lines.
@@ -82,8 +82,8 @@ def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
             yield b"".join((*pieces, chunk[:end])).removeprefix(mark)
             pieces, mark = [], b""
         pieces.append(chunk[end:])
-    if rest := b"".join(pieces).removeprefix(mark):
-        yield rest
+    if last_line := b"".join(pieces).removeprefix(mark):
+        yield last_line
 
 
 def _inflated(file: LogFile, content: bytes) -> bytes:
@@ -95,15 +95,15 @@ def _inflated(file: LogFile, content: bytes) -> bytes:
 
 def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
     """Return whether decoding is worth it: most commits have files but no metadata."""
-    wanted = _wanted_line(columns)
-    if wanted is None:
+    pattern = _relevant_line(columns)
+    if pattern is None:
         return True
     first = lines[: lines.find(b"\n") + 1] or lines
-    return wanted.search(b"\n" + first) is not None or wanted.search(lines) is not None
+    return pattern.search(b"\n" + first) is not None or pattern.search(lines) is not None
 
 
 @cache
-def _wanted_line(columns: tuple[str, ...]) -> re.Pattern[bytes] | None:
+def _relevant_line(columns: tuple[str, ...]) -> re.Pattern[bytes] | None:
     """Match the end of a line before one that may hold a requested action; None: any may.
 
     A line holds one action, so its first name identifies it, unless its value is null. If a name
@@ -114,9 +114,9 @@ def _wanted_line(columns: tuple[str, ...]) -> re.Pattern[bytes] | None:
     if "add" in actions:
         return None
     files = [name for name in ("add", "remove") if name not in actions]
-    others = [name for name in ACTION_TYPES if name not in (*actions, *files)]
+    other_actions = [name for name in ACTION_TYPES if name not in (*actions, *files)]
     another = rb'\{"(?:%s)":\{|\{"(?:%s)":\{(?![^\n]*"(?:%s)")' % tuple(
-        "|".join(names).encode() for names in (files, others, actions)
+        "|".join(names).encode() for names in (files, other_actions, actions)
     )
     # The line feed makes the search fast: it skips whole lines.
     return re.compile(rb"\n(?!%s|\Z)" % another)
@@ -140,8 +140,8 @@ def _fields_by_action(columns: tuple[str, ...]) -> dict[str, set[str]]:
     """Return the requested fields of each action; an empty name means all of them."""
     fields: dict[str, set[str]] = {}
     for column in columns:
-        action, _, rest = column.partition(".")
-        fields.setdefault(action, set()).add(rest.partition(".")[0])
+        action, _, path = column.partition(".")
+        fields.setdefault(action, set()).add(path.partition(".")[0])
     return fields
 
 

@@ -29,14 +29,14 @@ def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]
     yielded before it is raised.
     """
     group: list[ActionBatch] = []
-    rows, wanted = 0, 1
+    rows, most_batches = 0, 1
     try:
         for batch in batches:
             group.append(batch)
             rows += len(batch)
-            if len(group) >= wanted or rows >= _MOST_ROWS:
+            if len(group) >= most_batches or rows >= _MOST_ROWS:
                 yield group
-                group, rows, wanted = [], 0, min(wanted * _GROWTH, _MOST_BATCHES)
+                group, rows, most_batches = [], 0, min(most_batches * _GROWTH, _MOST_BATCHES)
     except HeadraceError:
         if group:
             yield group
@@ -50,20 +50,22 @@ class RowSkipping:
 
     def __init__(self, predicate: JudgedPredicate, meter: Meter) -> None:
         self._by_partition = predicate.verdicts
-        self._rest = predicate.split.by_statistics
+        self._by_statistics = predicate.split.by_statistics
         self._meter = meter
 
-    def kept(self, batches: Sequence[AddBatch]) -> Sequence[AddBatch]:
+    def matching(self, batches: Sequence[AddBatch]) -> Sequence[AddBatch]:
         """Return the adds that may hold a matching row, one batch for each input batch."""
         rows = _rows(batches)
         for part in self._by_partition:
             batches = _selected(batches, _verdicts(part, batches))
-        left = _rows(batches)
-        self._meter.count(rows_filtered_by_partition_pruning=rows - left)
-        if self._rest is None or not left:
+        remaining = _rows(batches)
+        self._meter.count(rows_filtered_by_partition_pruning=rows - remaining)
+        if self._by_statistics is None or not remaining:
             return batches
-        mask = keep_mask(self._rest, RowColumns([add for batch in batches for add in batch.adds]))
-        self._meter.count(rows_filtered_by_data_skipping=left - mask.true_count)
+        mask = keep_mask(
+            self._by_statistics, RowColumns([add for batch in batches for add in batch.adds])
+        )
+        self._meter.count(rows_filtered_by_data_skipping=remaining - mask.true_count)
         return _selected(batches, mask.to_pylist())
 
 
@@ -73,9 +75,9 @@ def _rows(batches: Sequence[AddBatch]) -> int:
 
 def _selected(batches: Sequence[AddBatch], mask: Iterable[bool]) -> list[AddBatch]:
     """Return the adds for which the mask is true; it has a value for each add of all batches."""
-    rest = iter(mask)
+    remaining = iter(mask)
     return [
-        AddBatch(batch.source, list(compress(batch.adds, islice(rest, len(batch)))))
+        AddBatch(batch.source, list(compress(batch.adds, islice(remaining, len(batch)))))
         for batch in batches
     ]
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.compiled.text_copies import Mask, kept_texts
+from headrace.compiled.text_copies import Mask, selected_texts
 from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.engines.arrow.checkpoint.parquet_source import OpenParquet, ParquetSource
 from headrace.engines.arrow.checkpoint.text_column import TextColumn, Texts
@@ -40,7 +40,7 @@ UNUSUAL = (
 T = TypeVar("T")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class AddSelection(msgspec.Struct, frozen=True, kw_only=True):
     """The columns and rows to read of the adds of a row group."""
 
     columns: tuple[str, ...]
@@ -119,21 +119,21 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         """The file."""
         return self.opened.file
 
-    def pieces(self, group: int, wanted: Wanted) -> Iterator[tuple[AddRows, bool]]:
+    def pieces(self, group: int, selection: AddSelection) -> Iterator[tuple[AddRows, bool]]:
         """Yield the rows of a row group, and whether they may be declined."""
-        end, done, position = wanted.end(self._footer.rows(group)), 0, 0
-        for count, piece in _while_usual(self._quick_pieces(group, wanted)):
+        end, done, position = selection.end(self._footer.rows(group)), 0, 0
+        for count, piece in _while_usual(self._quick_pieces(group, selection)):
             yield piece, True
             if piece.was_declined:
                 break
             done += count
-        for rows in self._arrow_batches(group, wanted.columns) if done < end else ():
+        for rows in self._arrow_batches(group, selection.columns) if done < end else ():
             first, position = max(position, done), position + len(rows)
-            left = rows.slice(max(len(rows) - (position - first), 0))
-            if wanted.mask is not None:
-                left = left.filter(pa.array(wanted.mask[first:position]))
-            if len(left):
-                yield AddRows(left), False
+            remaining = rows.slice(max(len(rows) - (position - first), 0))
+            if selection.mask is not None:
+                remaining = remaining.filter(pa.array(selection.mask[first:position]))
+            if len(remaining):
+                yield AddRows(remaining), False
             if position >= end:
                 return
 
@@ -144,27 +144,32 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     def _arrow_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         return self.source.batches(self.opened, group, columns=columns, batch_rows=self.batch_rows)
 
-    def _quick_pieces(self, group: int, wanted: Wanted) -> Iterator[tuple[int, AddRows]]:
+    def _quick_pieces(self, group: int, selection: AddSelection) -> Iterator[tuple[int, AddRows]]:
         """Yield each piece with the number of group rows it covers; nothing if this is not faster.
 
         Raises:
             ValueError: the fast path cannot read the next rows. Pages may raise other errors.
         """
-        footer, mask = self._footer, wanted.mask
-        leaves = footer.leaves(wanted.columns)
+        footer, mask = self._footer, selection.mask
+        leaves = footer.leaves(selection.columns)
         texts = [leaf for leaf in leaves if _is_large_text(footer, group, leaf)]
         if not is_built() or _PATH not in texts:
             return
-        others = tuple(leaf for leaf in leaves if leaf not in texts)
+        arrow_leaves = tuple(leaf for leaf in leaves if leaf not in texts)
         self.source.count_read(self.opened, group, texts)
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
         # With a mask few rows are decoded at all, so late columns are read with the others.
-        late = {leaf: readers.pop(leaf) for leaf in wanted.late if leaf in texts and mask is None}
+        late = {
+            leaf: readers.pop(leaf) for leaf in selection.late if leaf in texts and mask is None
+        }
         text_columns = _TextColumns(footer.adds, readers, late, self.memory)
-        end, position = wanted.end(footer.rows(group)), 0
-        for rows, adds in self._others(group, others) if end else ():
-            rest = None if mask is None else mask[position:]
-            yield rows, text_columns.next_rows(rows, _filtered(adds, rest), rest)
+        end, position = selection.end(footer.rows(group)), 0
+        for rows, adds in self._arrow_columns(group, arrow_leaves) if end else ():
+            remaining_mask = None if mask is None else mask[position:]
+            yield (
+                rows,
+                text_columns.next_rows(rows, _filtered(adds, remaining_mask), remaining_mask),
+            )
             position += rows
             if position >= end:
                 return
@@ -174,10 +179,10 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         chunk, depth = footer.chunk(group, leaf), footer.depth(leaf)
         return TextColumn(self.opened.raw, chunk, depth=depth, memory=self.memory)
 
-    def _others(
+    def _arrow_columns(
         self, group: int, leaves: tuple[str, ...]
     ) -> Iterator[tuple[int, pa.StructArray | None]]:
-        """Yield the number of rows and the other columns of the adds, if there are any."""
+        """Yield the number of rows of each batch, and the columns that Arrow reads, if any."""
         if leaves:
             for batch in self._arrow_batches(group, leaves):
                 yield len(batch), batch.column("add")
@@ -196,11 +201,13 @@ class _TextColumns(msgspec.Struct, frozen=True):
     late: Mapping[str, TextColumn]
     memory: Memory
 
-    def next_rows(self, rows: int, others: pa.StructArray | None, wanted: Mask | None) -> AddRows:
-        """Read the next `rows` rows, those that `wanted` selects."""
-        texts = {leaf: reader.take(rows, wanted) for leaf, reader in self.readers.items()}
+    def next_rows(
+        self, rows: int, arrow_columns: pa.StructArray | None, mask: Mask | None
+    ) -> AddRows:
+        """Read the next `rows` rows, or those of them that the mask selects."""
+        texts = {leaf: reader.take(rows, mask) for leaf, reader in self.readers.items()}
         late = _LateColumns(rows, texts[_PATH], self.late, self.memory) if self.late else None
-        return AddRows(_joined(self.field, others, texts), late)
+        return AddRows(_joined(self.field, arrow_columns, texts), late)
 
 
 class _LateColumns:
@@ -221,14 +228,14 @@ class _LateColumns:
         """
         assert self._paths is not None
         is_null = self._paths.levels == 0
-        kept = batch.kept()
-        if kept is not None:
+        mask = batch.remaining_mask()
+        if mask is not None:
             # A caller that needs late columns needs the paths too.
-            paths = kept_texts(self._paths.values, kept, self._memory)
-            batch, is_null = batch.with_field(_name(_PATH), paths), is_null[kept]
+            paths = selected_texts(self._paths.values, mask, self._memory)
+            batch, is_null = batch.with_field(_name(_PATH), paths), is_null[mask]
         self._paths = None
         for leaf, reader in self._readers.items():
-            texts = reader.take(self._rows, kept)
+            texts = reader.take(self._rows, mask)
             _check_nulls(texts, is_null)
             batch = batch.with_field(_name(leaf), texts.values)
         return batch
@@ -257,24 +264,24 @@ def _is_large_text(footer: Footer, group: int, leaf: str) -> bool:
 
 
 def _joined(
-    field: pa.Field, others: pa.StructArray | None, texts: dict[str, Texts]
+    field: pa.Field, arrow_columns: pa.StructArray | None, texts: dict[str, Texts]
 ) -> pa.RecordBatch:
     """Join the fields of adds into one column, null where there is no add."""
     if not field.nullable:
-        raise ValueError("a text that is missing looks like an add that is")
+        raise ValueError("a missing string cannot be told from a missing add")
     is_null = texts[_PATH].levels == 0
     if texts[_PATH].values.null_count != np.count_nonzero(is_null):
         raise ValueError("an add has no path")
-    for own in texts.values():
-        _check_nulls(own, is_null)
-    arrays = {_name(leaf): own.values for leaf, own in texts.items()}
+    for column in texts.values():
+        _check_nulls(column, is_null)
+    arrays = {_name(leaf): column.values for leaf, column in texts.items()}
     fields = {name: field.type.field(name).with_type(pa.string()) for name in arrays}
-    if others is not None:
-        if not np.array_equal(others.is_null().to_numpy(zero_copy_only=False), is_null):
+    if arrow_columns is not None:
+        if not np.array_equal(arrow_columns.is_null().to_numpy(zero_copy_only=False), is_null):
             raise ValueError("a column has adds where another one has none")
-        arrays |= {own.name: others.field(own.name) for own in others.type}
-        fields |= {own.name: own for own in others.type}
-    names = [own.name for own in field.type if own.name in arrays]
+        arrays |= {child.name: arrow_columns.field(child.name) for child in arrow_columns.type}
+        fields |= {child.name: child for child in arrow_columns.type}
+    names = [child.name for child in field.type if child.name in arrays]
     adds = pa.StructArray.from_arrays(
         [arrays[name] for name in names],
         fields=[fields[name] for name in names],

@@ -42,14 +42,14 @@ def check_adds(footer: Footer) -> None:
     """
     fields: dict[str, list[str]] = defaultdict(list)
     for leaf in footer.positions:
-        action, _, rest = leaf.partition(".")
+        action, _, path = leaf.partition(".")
         if action == "add":
-            fields[rest.partition(".")[0]].append(leaf)
+            fields[path.partition(".")[0]].append(leaf)
     for name in _REQUIRED:
         if fields and name not in fields:
             raise ValueError(f"its adds have no {name}")
     if "partitionValues_parsed" in fields and "partitionValues" not in fields:
-        raise ValueError("its adds have typed partition values alone")
+        raise ValueError("its adds have only typed partition values")
     for name, kind in _KINDS.items():
         if name in fields and not _is(kind, f"add.{name}", fields[name], footer):
             raise ValueError(f"add.{name} is not {kind.value}")

@@ -76,10 +76,10 @@ class CodedMaps(msgspec.Struct, frozen=True):
             IndexError: the file ends too early.
         """
         block = memory.block(self.size)
-        room = block.bytes[: self.size].data
+        content = block.bytes[: self.size].data
         file.seek(self.start)
-        read_into(file, room)
-        return MapPages(self, room, block)
+        read_into(file, content)
+        return MapPages(self, content, block)
 
 
 class MapPages(msgspec.Struct, frozen=True):
@@ -186,7 +186,7 @@ class MapChunks(msgspec.Struct, frozen=True):
             codec = Codec(self.values.compression)
             first, size = first_page(head, is_repeated=True, decompress=codec.decompress)
             if size > len(head):
-                raise ValueError("the dictionary reaches beyond its place")
+                raise ValueError("the dictionary page is larger than its space")
             return CodedMaps(
                 _map_keys(keys, Codec(self.keys.compression), key_level, self.rows),
                 _texts(first),
@@ -206,18 +206,23 @@ class MapChunks(msgspec.Struct, frozen=True):
         try:
             _check_chunk(self.keys, _LARGEST_KEYS_BYTES)
             _check_chunk(self.values, _LARGEST_VALUES_BYTES)
-            start, other = _start(self.keys), _start(self.values)
-            size = min(self.values.data_page_offset - other, self.values.total_compressed_size)
-            if min(start, other, size) < 0:
-                raise ValueError("the chunk is nowhere")
+            keys_start, values_start = _start(self.keys), _start(self.values)
+            size = min(
+                self.values.data_page_offset - values_start, self.values.total_compressed_size
+            )
+            if min(keys_start, values_start, size) < 0:
+                raise ValueError("the chunk has a negative offset or size")
         except _UNUSUAL:
             return []
-        return [ByteRange(start, self.keys.total_compressed_size), ByteRange(other, size)]
+        return [
+            ByteRange(keys_start, self.keys.total_compressed_size),
+            ByteRange(values_start, size),
+        ]
 
     def _read_heads(self, file: BinaryIO) -> tuple[bytes, bytes]:
         keys, values = self.head_ranges()
         file.seek(keys.start)
-        if values.start == keys.stop:  # as is usual
+        if values.start == keys.stop:  # the usual case
             both = bytes(file.read(keys.length + values.length))
             return both[: keys.length], both[keys.length :]
         content = bytes(file.read(keys.length))
@@ -238,19 +243,19 @@ def _map_keys(data: bytes, codec: Codec, definition_level: int, rows: int) -> Ma
     entries = [_present(page, definition_level) for page in pages]
     codes = np.concatenate(
         [
-            PageCodes.of(page, int(np.count_nonzero(own))).rows(1).ravel()
-            for page, own in zip(pages, entries, strict=True)
+            PageCodes.of(page, int(np.count_nonzero(is_entry))).rows(1).ravel()
+            for page, is_entry in zip(pages, entries, strict=True)
         ]
     )
     begins = np.concatenate([unpack(page.repetitions, 1, page.count) for page in pages]) == 0
-    there = np.concatenate(entries)
-    if int(np.count_nonzero(begins)) != rows or not (begins | there).all():
-        raise ValueError("an entry is in no row")
-    present = np.ones(rows, np.bool_) if len(codes) == len(there) else there[begins]
+    is_present = np.concatenate(entries)
+    if int(np.count_nonzero(begins)) != rows or not (begins | is_present).all():
+        raise ValueError("an entry belongs to no row")
+    present = np.ones(rows, np.bool_) if len(codes) == len(is_present) else is_present[begins]
     count = int(np.count_nonzero(present))
-    width, rest = divmod(len(codes), count) if count else (0, 0)
-    first = begins if len(codes) == len(begins) else begins[there]
-    if not width or rest or not _repeat(codes, width) or not _repeat(first, width):
+    width, remainder = divmod(len(codes), count) if count else (0, 0)
+    first = begins if len(codes) == len(begins) else begins[is_present]
+    if not width or remainder or not _repeat(codes, width) or not _repeat(first, width):
         raise ValueError("the maps differ")
     if not first[0] or first[1:width].any():
         raise ValueError("the maps do not begin where rows do")

@@ -51,8 +51,8 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
 
     def leaves(self, columns: tuple[str, ...]) -> list[str]:
         """Return the leaf columns of the file at or below `columns`."""
-        wanted = tuple(f"{column}." for column in columns)
-        return [path for path in self.positions if f"{path}.".startswith(wanted)]
+        prefixes = tuple(f"{column}." for column in columns)
+        return [path for path in self.positions if f"{path}.".startswith(prefixes)]
 
     def codable(self, leaves: Sequence[str]) -> list[str]:
         """Return the leaf columns that Arrow can read as dictionary codes in all row groups."""
@@ -85,7 +85,7 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
     def ranges(self, group: int, leaves: Sequence[str]) -> list[ByteRange]:
         """Return the byte ranges of those `leaves` that the file has."""
         ranges = (self.range(group, leaf) for leaf in leaves)
-        return [wanted for wanted in ranges if wanted is not None]
+        return [span for span in ranges if span is not None]
 
     def depth(self, leaf: str) -> int:
         """Return the maximum definition level of a leaf: the nullable parts of its path."""

@@ -45,7 +45,7 @@ class PossibleGroup(msgspec.Struct, frozen=True):
     """The partition values by code, if they can be read as codes."""
 
 
-class WantedGroup(msgspec.Struct, frozen=True):
+class GroupToRead(msgspec.Struct, frozen=True):
     """A row group to read; with a mask, only the rows for which it is true."""
 
     group: int
@@ -61,7 +61,9 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     """The conjuncts of the predicate that partition values alone decide."""
     meter: Meter
 
-    def wanted(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[WantedGroup]:
+    def matching_groups(
+        self, file: LogFile, some: tuple[int, ...] | None = None
+    ) -> Iterator[GroupToRead]:
         """Yield the row groups of a remote file that hold a matching add; of `some`, if given.
 
         Their partition values are requested together and checked here, so nothing else of a row
@@ -72,9 +74,9 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         try:
             with self.source.open(file, codes=leaves) as opened:
                 for possible in self.groups(opened, some):
-                    wanted = self.judged(opened, possible, memory=memory)
-                    if wanted is not None:
-                        yield wanted
+                    group_to_read = self.judged(opened, possible, memory=memory)
+                    if group_to_read is not None:
+                        yield group_to_read
         finally:
             memory.retire()
 
@@ -89,17 +91,17 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         footer = self.source.footer(file)
         every = range(footer.metadata.num_row_groups) if some is None else some
         held = [group for group in every if footer.holds(group, "add")]
-        by_partition = self._left_by_partition(footer, held)
-        by_statistics = self._left_by_statistics(footer, by_partition)
+        by_partition = self._not_pruned_by_partition(footer, held)
+        by_statistics = self._not_pruned_by_statistics(footer, by_partition)
         possible = self._possible(opened, by_statistics)
-        left, kept = set(by_partition), set(by_statistics)
+        after_partition, after_statistics = set(by_partition), set(by_statistics)
         for group in every:
-            if group in kept:
+            if group in after_statistics:
                 yield next(possible)
             else:
-                self._count_skipped(file, group, left_by_partition=left)
+                self._count_skipped(file, group, after_partition=after_partition)
 
-    def _left_by_partition(self, footer: Footer, groups: list[int]) -> list[int]:
+    def _not_pruned_by_partition(self, footer: Footer, groups: list[int]) -> list[int]:
         """Return the groups that partition values in the footer do not prune."""
         predicate = None if self.predicate is None else self.predicate.by_partition
         if predicate is None or not groups:
@@ -109,7 +111,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             return []
         return groups_to_read(predicate, footer=footer, groups=groups)
 
-    def _left_by_statistics(self, footer: Footer, groups: list[int]) -> list[int]:
+    def _not_pruned_by_statistics(self, footer: Footer, groups: list[int]) -> list[int]:
         """Return the groups that statistics in the footer do not prune."""
         predicate = None if self.predicate is None else self.predicate.by_statistics
         if predicate is None or not groups:
@@ -130,7 +132,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         else:
             for some in _cut(groups, [footer.compressed_bytes(g, leaves) for g in groups]):
                 opened.drop()
-                opened.fetch([own for group in some for own in footer.ranges(group, leaves)])
+                opened.fetch([span for group in some for span in footer.ranges(group, leaves)])
                 yield from self._with_values(opened, footer, some)
 
     def _with_values(
@@ -139,8 +141,8 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         """Yield groups with their partition values, all of which are evaluated at once."""
         chunks = [MapChunks.of(footer, group, PARTITION_VALUES) for group in groups]
         maps = [
-            self._coded_maps(opened, own, adds=footer.actions(group, "add"))
-            for own, group in zip(chunks, groups, strict=True)
+            self._coded_maps(opened, map_chunks, adds=footer.actions(group, "add"))
+            for map_chunks, group in zip(chunks, groups, strict=True)
         ]
         texts = {text for coded in maps if coded is not None for text in coded.texts}
         for part in self.verdicts:
@@ -150,7 +152,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
 
     def judged(
         self, opened: OpenParquet, possible: PossibleGroup, *, memory: Memory
-    ) -> WantedGroup | None:
+    ) -> GroupToRead | None:
         """Check the partition values of a group, and return what to read of it.
 
         Counts the rows of the group. It mostly runs without a lock, so several threads can call
@@ -159,7 +161,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         file = opened.file
         self._count_rows(file, possible.group)
         if possible.is_judged:
-            return WantedGroup(possible.group)
+            return GroupToRead(possible.group)
 
         def read(maps: CodedMaps) -> MapPages:
             pages = maps.pages(opened.raw, memory)
@@ -172,11 +174,11 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             mask, adds = self._decoded_mask(opened, possible.group)
         else:
             adds = maps.keys.count
-        left = int(np.count_nonzero(mask))
+        matching = int(np.count_nonzero(mask))
         self.meter.count(
-            rows_filtered_by_partition_pruning=adds - left, row_groups_skipped=not left
+            rows_filtered_by_partition_pruning=adds - matching, row_groups_skipped=not matching
         )
-        return WantedGroup(possible.group, mask) if left else None
+        return GroupToRead(possible.group, mask) if matching else None
 
     def _coded_maps(
         self, opened: OpenParquet, chunks: MapChunks | None, *, adds: int | None
@@ -193,10 +195,12 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         file = opened.file
         leaves = self.source.footer(file).leaves((PARTITION_VALUES,))
         with (
-            self.source.open(file, codes=leaves) if opened.is_local else nullcontext(opened) as own
+            self.source.open(file, codes=leaves)
+            if opened.is_local
+            else nullcontext(opened) as reopened
         ):
             batches = self.source.batches(
-                own, group, columns=(PARTITION_VALUES,), batch_rows=_MASK_BATCH_ROWS
+                reopened, group, columns=(PARTITION_VALUES,), batch_rows=_MASK_BATCH_ROWS
             )
             try:
                 evaluated = [_evaluated(batch, self.verdicts) for batch in batches]
@@ -217,10 +221,10 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         )
         return adds
 
-    def _count_skipped(self, file: LogFile, group: int, *, left_by_partition: set[int]) -> None:
-        """Count a skipped group, and its adds by what pruned them."""
+    def _count_skipped(self, file: LogFile, group: int, *, after_partition: set[int]) -> None:
+        """Count a skipped group, and its adds by the check that pruned them."""
         adds = self._count_rows(file, group)
-        if group in left_by_partition:
+        if group in after_partition:
             self.meter.count(row_groups_skipped=1, rows_filtered_by_data_skipping=adds)
         else:
             self.meter.count(row_groups_skipped=1, rows_filtered_by_partition_pruning=adds)

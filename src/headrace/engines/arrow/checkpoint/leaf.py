@@ -14,12 +14,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.checkpoint.add_batches import UNUSUAL, AddReader, AddRows, Wanted
+from headrace.engines.arrow.checkpoint.add_batches import UNUSUAL, AddReader, AddRows, AddSelection
 from headrace.engines.arrow.checkpoint.group_judge import (
     PARTITION_VALUES,
     GroupJudge,
+    GroupToRead,
     PossibleGroup,
-    WantedGroup,
 )
 from headrace.engines.arrow.checkpoint.parquet_source import ParquetSource
 from headrace.engines.arrow.column_batch import ColumnBatch, child
@@ -42,7 +42,7 @@ class LeafPiece(msgspec.Struct, frozen=True, kw_only=True):
     file: LogFile
     groups: list[PossibleGroup]
     """Row groups of a local file, which the thread judges."""
-    read_ahead: tuple[tuple[WantedGroup, Windows], ...] = ()
+    read_ahead: tuple[tuple[GroupToRead, Windows], ...] = ()
     """Row groups of a remote file, each with its bytes."""
 
 
@@ -53,7 +53,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     judge: GroupJudge
     columns: tuple[str, ...]
     """The columns to read, including those of the predicate."""
-    wanted: tuple[str, ...] | None
+    output_columns: tuple[str, ...] | None
     """The columns to return; None: all that are read."""
     predicate: SplitPredicate | None
     matcher: SeenMatcher | None
@@ -68,31 +68,33 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                 for piece in of_file:
                     for possible in piece.groups:
                         self.context.cancellation.check()
-                        wanted = self.judge.judged(reader.opened, possible, memory=reader.memory)
-                        if wanted is not None:
-                            yield from self._read_group(reader, wanted)
-                    for wanted, windows in piece.read_ahead:
+                        group_to_read = self.judge.judged(
+                            reader.opened, possible, memory=reader.memory
+                        )
+                        if group_to_read is not None:
+                            yield from self._read_group(reader, group_to_read)
+                    for group_to_read, windows in piece.read_ahead:
                         self.context.cancellation.check()
                         with reader.opened.following(windows):
-                            yield from self._read_group(reader, wanted)
+                            yield from self._read_group(reader, group_to_read)
 
     def ranges(self, file: LogFile, group: int) -> list[ByteRange]:
         """Return the byte ranges to read of a row group."""
         footer = self.source.footer(file)
         return footer.ranges(group, footer.leaves(self._columns_of(file, group)))
 
-    def _read_group(self, reader: AddReader, wanted_group: WantedGroup) -> Iterator[ColumnBatch]:
+    def _read_group(self, reader: AddReader, group_to_read: GroupToRead) -> Iterator[ColumnBatch]:
         """Select rows of a group, and complete the selection."""
-        group, mask = wanted_group.group, wanted_group.mask
+        group, mask = group_to_read.group, group_to_read.mask
         columns = self._columns_of(reader.file, group)
         try:
             if mask is not None:
-                rows = _plain_rows(reader.pieces(group, Wanted(columns=columns, mask=mask)))
+                rows = _plain_rows(reader.pieces(group, AddSelection(columns=columns, mask=mask)))
                 for batch in _together(rows, batch_rows=self._batch_rows):
                     yield self._select(_adds(reader, batch))
                 return
             for piece, may_decline in reader.pieces(
-                group, Wanted(columns=columns, late=self._late)
+                group, AddSelection(columns=columns, late=self._late)
             ):
                 try:
                     # One expression, so that nothing else references the rows while it completes.
@@ -114,21 +116,19 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _late(self) -> tuple[str, ...]:
         """Columns that the selection does not need, if newer commits may hide some files."""
-        looks_at_statistics = (
-            self.predicate is not None and self.predicate.by_statistics is not None
-        )
-        return () if looks_at_statistics or self.matcher is None else _LATE
+        needs_statistics = self.predicate is not None and self.predicate.by_statistics is not None
+        return () if needs_statistics or self.matcher is None else _LATE
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """Return the columns to read, without those that the footer reports as null."""
         footer = self.source.footer(file)
         columns = self.columns
         if (
-            self.wanted is not None
+            self.output_columns is not None
             and self.predicate is not None
             and self.predicate.by_statistics is None
         ):
-            columns = self.wanted  # partition values alone decide, and have been checked
+            columns = self.output_columns  # partition values alone decide, and have been checked
         return tuple(
             column
             for column in columns
@@ -138,9 +138,9 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def _select(self, batch: ColumnBatch) -> ColumnBatch:
         """Return the adds that neither statistics nor newer commits exclude."""
         if self.predicate is not None and self.predicate.by_statistics is not None and len(batch):
-            kept = keep_mask(self.predicate.by_statistics, batch)
-            self.context.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
-            batch = batch.filter(kept)
+            keep = keep_mask(self.predicate.by_statistics, batch)
+            self.context.meter.count(rows_filtered_by_data_skipping=len(keep) - keep.true_count)
+            batch = batch.filter(keep)
         if self.matcher is not None and len(batch):
             paths, vectors = batch.field("path"), batch.field("deletionVector")
             batch = batch.without(self.matcher.seen_rows(paths, vectors))
@@ -181,7 +181,7 @@ def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
         vectors = child(adds, "deletionVector")
         kind, place = (child(vectors, name).is_null() for name in ("storageType", "pathOrInlineDv"))
         if not kind.equals(place):
-            reason = "a deletion vector lacks its storage type, or its place"
+            reason = "a deletion vector lacks its storage type or its path"
             raise CorruptCheckpointError(path=file.path, reason=reason)
     rows = ColumnBatch(file, batch, memory=reader.memory)
     return rows.filter(pc.is_valid(adds)) if adds.null_count else rows

@@ -172,7 +172,7 @@ class ParquetSource:
         self._log = log
         self._footers = footers
         self._meter = meter
-        self._met: set[tuple[str, int, int]] = set()
+        self._counted_files: set[tuple[str, int, int]] = set()
 
     @property
     def is_remote(self) -> bool:
@@ -203,7 +203,7 @@ class ParquetSource:
 
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Cache a footer that another process has read and counted."""
-        self._met.add(_identity(file))
+        self._counted_files.add(_identity(file))
         self._footers.put(file, footer)
 
     @contextmanager
@@ -227,7 +227,7 @@ class ParquetSource:
         footer = _checked(Footer(metadata, opened.size_bytes), file)
         self._footers.put(file, footer)
         self.count_bytes(opened, metadata.serialized_size)
-        self._meet(file)
+        self._count_file(file)
         return footer
 
     def count_bytes(self, opened: OpenParquet, size_bytes: int) -> None:
@@ -277,14 +277,14 @@ class ParquetSource:
         """Return a cached footer; one from an earlier run is counted on first use."""
         footer = self._footers.get(file)
         if footer is not None:
-            self._meet(file, footer_cache_hits=1)
+            self._count_file(file, footer_cache_hits=1)
         return footer
 
-    def _meet(self, file: LogFile, *, footer_cache_hits: int = 0) -> None:
+    def _count_file(self, file: LogFile, *, footer_cache_hits: int = 0) -> None:
         """Count a file once, since each thread opens it again."""
         identity = _identity(file)
-        if identity not in self._met:
-            self._met.add(identity)
+        if identity not in self._counted_files:
+            self._counted_files.add(identity)
             self._meter.count(files_read=1, footer_cache_hits=footer_cache_hits)
 
 

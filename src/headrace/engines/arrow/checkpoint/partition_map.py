@@ -59,17 +59,17 @@ class CodedPredicate(msgspec.Struct, frozen=True):
     ) -> "CodedPredicate | None":
         """Evaluate every combination; None if there are too many, or a name does not occur once.
 
-        The last string must be null: code -1 stands for it too.
+        The last string must be null: code -1 also means null.
         """
-        made = []
+        verdicts = []
         for part in conjuncts:
             sizes = (len(texts),) * len(part.names)
             if prod(sizes) > _MOST_COMBINATIONS or any(names.count(n) != 1 for n in part.names):
                 return None
             combinations = list(product(texts, repeat=len(part.names)))
             table = np.array(part.on(combinations), dtype=np.bool_).reshape(sizes)
-            made.append(_Verdicts(tuple(map(names.index, part.names)), table))
-        return cls(len(names), len(texts) - 1, tuple(made))
+            verdicts.append(_Verdicts(tuple(map(names.index, part.names)), table))
+        return cls(len(names), len(texts) - 1, tuple(verdicts))
 
     @property
     def can_be_true(self) -> bool:
@@ -95,7 +95,7 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         for page in pages:
             codes = page.rows(self.width)
             if codes.max(initial=0) >= self.texts:
-                raise ValueError("a code stands for nothing")
+                raise ValueError("a code is not in the dictionary")
             masks.append(self.on_rows(codes))
         return np.concatenate(masks)
 
@@ -125,8 +125,8 @@ def rows_that_may_match(
             name: _checked(pc.map_lookup(plain, query_key=name, occurrence="first"))
             for name in part.names
         }
-        kept = part.on_files(PartitionTexts(texts, len(values)))
-        mask &= kept.to_numpy(zero_copy_only=False)
+        may_match = part.on_files(PartitionTexts(texts, len(values)))
+        mask &= may_match.to_numpy(zero_copy_only=False)
     return mask
 
 
@@ -151,7 +151,7 @@ def coded_rows_that_may_match(
         return None
     try:
         pages = read(maps)
-    except (OSError, IndexError):  # Arrow will report what is wrong
+    except (OSError, IndexError):  # Arrow reports the error
         return None
     if not coded.can_be_true and pages.have_no_other_texts():
         return np.zeros(len(maps.keys.present), dtype=np.bool_)
@@ -197,7 +197,7 @@ class UniformLayout(msgspec.Struct, frozen=True):
         named = key_codes[:width]
         # Arrow does not validate the codes that it decodes.
         if codes.max(initial=-1) >= len(texts) or not _are_codes(named, keys.dictionary):
-            raise pa.ArrowInvalid("a code stands for nothing")
+            raise pa.ArrowInvalid("a code is not in the dictionary")
         return cls(
             [keys.dictionary[int(code)].as_py() for code in named],
             codes.reshape(-1, width),

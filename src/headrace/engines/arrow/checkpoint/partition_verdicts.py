@@ -33,10 +33,10 @@ class PartitionTexts(msgspec.Struct, frozen=True):
         return self.columns[physical_name]
 
     def stats_json(self) -> None:
-        """None: partition values are all there is."""
+        """Return None: there are only partition values."""
 
     def stats_parsed(self, leaf: tuple[str, ...]) -> None:
-        """None: partition values are all there is."""
+        """Return None: there are only partition values."""
 
 
 class PartitionVerdicts:

@@ -42,7 +42,7 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
 def _kind(width: int) -> np.dtype[Any]:
     """Return the smallest NumPy type for numbers of `width` bits."""
     if width > MOST_BITS:
-        raise ValueError(f"numbers of {width} bits are not for this reader")
+        raise ValueError(f"numbers of {width} bits are not supported")
     return np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
 
 
@@ -66,7 +66,7 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
         else:
             number = int.from_bytes(run, "little")
             if number >> width:
-                raise ValueError("a number has more bits than it may have")
+                raise ValueError(f"a number has more than {width} bits")
             yield number, min(head >> 1, count - done)
         at += size
         done += (head >> 1) * 8 if head & 1 else head >> 1
@@ -89,8 +89,8 @@ def _longest_runs(data: bytes, at: int, width: int, count: int) -> npt.NDArray[n
     if most < 1 or data[at] != _LONGEST_HEAD:
         return None
     rows: npt.NDArray[np.uint8] = np.ndarray((most, size), dtype=np.uint8, buffer=data, offset=at)
-    others = np.flatnonzero(rows[:, 0] != _LONGEST_HEAD)
-    return rows[: others[0]] if len(others) else rows
+    shorter = np.flatnonzero(rows[:, 0] != _LONGEST_HEAD)
+    return rows[: shorter[0]] if len(shorter) else rows
 
 
 def _unpacked(packed: bytes, width: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:

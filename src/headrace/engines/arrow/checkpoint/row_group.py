@@ -27,7 +27,7 @@ _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[int]) -> list[int]:
     """Return the row groups that, by their footer, may hold a file with a matching row."""
     columns = evaluated_columns(predicate)
-    if columns and not any(_tells_of(column, footer) for column in columns):
+    if columns and not any(_has_statistics(column, footer) for column in columns):
         return groups  # evaluating would take a millisecond and prune nothing
     possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
     return [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
@@ -37,14 +37,14 @@ def _parsed_leaf(column: BoundColumn) -> str:
     return f"add.partitionValues_parsed.{column.physical_path[0]}"
 
 
-def _tells_of(column: BoundColumn, footer: Footer) -> bool:
+def _has_statistics(column: BoundColumn, footer: Footer) -> bool:
     """Return whether the footer may have statistics of a column."""
     if column.is_partition:
         return _parsed_leaf(column) in footer.positions
     return any(leaf.startswith(_PARSED_STATISTICS) for leaf in footer.positions)
 
 
-def _typed_values_tell(column: BoundColumn, footer: Footer, group: int) -> bool:
+def _are_typed_values_reliable(column: BoundColumn, footer: Footer, group: int) -> bool:
     """Return whether the typed values of a partition column represent its strings.
 
     A null may represent a string that the writer could not parse, whose file must be kept. And
@@ -57,13 +57,13 @@ def _typed_values_tell(column: BoundColumn, footer: Footer, group: int) -> bool:
 
 
 def _some_null(footer: Footer, group: int, leaf: str) -> bool:
-    """Return whether an add of a group may have no value there."""
+    """Return whether an add of a group may have no value in a leaf column."""
     nulls = footer.nulls(group, leaf)
     return nulls is None or nulls != footer.nulls(group, "add.path")
 
 
 class _FooterEvidence(msgspec.Struct, frozen=True):
-    """The bounds that the footer has of the adds of each row group."""
+    """The footer's bounds of the adds in each row group, as evidence for predicates."""
 
     footer: Footer
     groups: tuple[int, ...]
@@ -76,9 +76,14 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
 
     def _of_partition(self, column: BoundColumn) -> Bounds:
         leaf = _parsed_leaf(column)
-        tell = {group for group in self.groups if _typed_values_tell(column, self.footer, group)}
+        reliable = {
+            group for group in self.groups if _are_typed_values_reliable(column, self.footer, group)
+        }
         lows, highs = (
-            [self._extreme(group, leaf, side) if group in tell else None for group in self.groups]
+            [
+                self._extreme(group, leaf, side) if group in reliable else None
+                for group in self.groups
+            ]
             for side in ("min", "max")
         )
         # An empty string is null, even if a writer stored it as a value.
@@ -94,14 +99,14 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         lows = self._extremes(f"add.stats_parsed.minValues.{name}", "min")
         highs = self._extremes(f"add.stats_parsed.maxValues.{name}", "max")
         unknown: list[Any] = [None] * len(self)
-        if not self._names_it(column):
+        if not self._is_unambiguous(column):
             counts = lows = highs = unknown
         elif column.type in _FLOATING:
             # An extreme of a file may be NaN, which bounds nothing, and footers ignore NaN.
             lows = highs = unknown
         return self._bounds(column, lows, highs, nulls=[count != 0 for count in counts])
 
-    def _names_it(self, column: BoundColumn) -> bool:
+    def _is_unambiguous(self, column: BoundColumn) -> bool:
         """Return whether a leaf path names the column unambiguously: names may contain dots."""
         path = column.physical_path
         if any("." in name for name in path):

@@ -55,21 +55,21 @@ class TextColumn:
         self._state = Chunk(depth=depth, codec=CODECS.get(chunk.compression, OTHER_CODEC))
         self._row_bytes = chunk.total_uncompressed_size / max(chunk.num_values, 1) * _SPARE
 
-    def take(self, rows: int, kept: Mask | None = None) -> Texts:
-        """Return the next rows, or those of them that are kept.
+    def take(self, rows: int, mask: Mask | None = None) -> Texts:
+        """Return the next rows, or those of them that a mask selects.
 
         Args:
             rows: The number of rows.
-            kept: Whether each row is kept. It may cover later rows too: a page without a kept
-                row is not even decompressed.
+            mask: Whether each row is selected. It may cover later rows too: a page without a
+                selected row is not even decompressed.
 
         Raises:
             ValueError: there are fewer, or their encoding is not supported.
             IndexError: the file ends too early.
         """
-        taking = _Taking(rows, kept, memory=self._memory, row_bytes=self._row_bytes)
+        builder = _TextsBuilder(rows, mask, memory=self._memory, row_bytes=self._row_bytes)
         loop, state = texts_loop(), self._state
-        while (status := Status(loop(byref(state), byref(taking.state)))) is not Status.DONE:
+        while (status := Status(loop(byref(state), byref(builder.state)))) is not Status.DONE:
             match status:
                 case Status.MORE_INPUT:
                     self._read(state.wanted)
@@ -82,30 +82,30 @@ class TextColumn:
                     self._starts = np.empty(_MOST_WORDS, dtype=np.int32)
                     state.word_starts, state.most_words = self._starts.ctypes.data, _MOST_WORDS
                 case Status.MORE_OUT:
-                    taking.grow()
+                    builder.grow()
                 case Status.DECOMPRESS_PAGE:
                     self._decompress(self._page)
                 case Status.DECOMPRESS_WORDS:
                     self._decompress(self._words)
                 case _:
                     raise ValueError("the chunk is damaged, or written in an unusual way")
-        return taking.finished(state.depth)
+        return builder.finished(state.depth)
 
-    def _read(self, wanted: int) -> None:
-        """Read until `wanted` bytes are available."""
+    def _read(self, least_bytes: int) -> None:
+        """Read until at least `least_bytes` bytes are available."""
         state = self._state
-        kept = state.input_size - state.input_at
-        end = kept + min(max(wanted - kept, _READ_BYTES), self._unread)
-        if end <= kept:
+        unread = state.input_size - state.input_at
+        end = unread + min(max(least_bytes - unread, _READ_BYTES), self._unread)
+        if end <= unread:
             raise ValueError("the chunk ends too early")
         before = self._input  # keeps it alive until its remaining bytes are copied
         if len(before) < end:
             self._input = self._memory.block(_checked(end))
-        self._input.bytes[:kept] = before.bytes[state.input_at : state.input_size]
+        self._input.bytes[:unread] = before.bytes[state.input_at : state.input_size]
         self._file.seek(self._position)
-        read_into(self._file, self._input.bytes[kept:end].data)
-        self._position += end - kept
-        self._unread -= end - kept
+        read_into(self._file, self._input.bytes[unread:end].data)
+        self._position += end - unread
+        self._unread -= end - unread
         state.input, state.input_size, state.input_at = self._input.address, end, 0
 
     def _room(self, size: int) -> Block:
@@ -120,20 +120,20 @@ class TextColumn:
 
 def _checked(size: int) -> int:
     if not 0 <= size <= _LARGEST_PAGE_BYTES:
-        raise ValueError(f"a page of {size} bytes is not for this reader")
+        raise ValueError(f"a page of {size} bytes is not supported")
     return size
 
 
-class _Taking:
-    """Builds an Arrow column."""
+class _TextsBuilder:
+    """Builds an Arrow column of strings from what the compiled loop writes."""
 
-    def __init__(self, rows: int, kept: Mask | None, *, memory: Memory, row_bytes: float) -> None:
+    def __init__(self, rows: int, mask: Mask | None, *, memory: Memory, row_bytes: float) -> None:
         self._memory = memory
-        kept = None if kept is None else np.ascontiguousarray(kept)
-        self._mask = kept  # keeps the array alive
-        self._kept = None if kept is None else kept[:rows]
+        mask = None if mask is None else np.ascontiguousarray(mask)
+        self._mask = mask  # keeps the array alive
+        self._row_mask = None if mask is None else mask[:rows]
         self._levels = np.empty(rows, dtype=np.uint8)
-        count = rows if self._kept is None else int(np.count_nonzero(self._kept))
+        count = rows if self._row_mask is None else int(np.count_nonzero(self._row_mask))
         self._offsets = memory.block((count + 1) * OFFSET_BYTES)
         self._ends = self._offsets.bytes[: (count + 1) * OFFSET_BYTES].view(np.int32)
         self._ends[0] = 0
@@ -141,41 +141,41 @@ class _Taking:
         self._bytes = memory.block(max(expected, _FEWEST_BYTES))
         self.state = Rows(
             rows=rows,
-            kept=None if kept is None else kept.ctypes.data,
-            known=0 if kept is None else len(kept),
+            kept=None if mask is None else mask.ctypes.data,
+            known=0 if mask is None else len(mask),
             levels=self._levels.ctypes.data,
             offsets=self._offsets.address,
         )
-        self._tell_room()
+        self._set_capacity()
 
     def grow(self) -> None:
         """Grow the buffer of the strings.
 
         Raises:
-            ValueError: they are more than a column can hold.
+            ValueError: they exceed the limit of an Arrow column.
         """
         if len(self._bytes) >= _MOST_BYTES:
-            raise ValueError("the texts are more than a column can hold")
+            raise ValueError("the strings exceed the limit of an Arrow column")
         larger, used = self._memory.block(2 * len(self._bytes)), self._used
         larger.bytes[:used] = self._bytes.bytes[:used]
         self._bytes = larger
-        self._tell_room()
+        self._set_capacity()
 
     def finished(self, depth: int) -> Texts:
         """Return the column, null where the definition level is below `depth`."""
-        levels = self._levels if self._kept is None else self._levels[self._kept]
+        levels = self._levels if self._row_mask is None else self._levels[self._row_mask]
         present = levels == depth
         valid = None if present.all() else pa.array(present).buffers()[1]
         offsets = self._offsets.buffer(len(self._ends) * OFFSET_BYTES)
         values = self._bytes.buffer(self._used)
-        made = pa.StringArray.from_buffers(len(levels), offsets, values, valid)
-        return Texts(made, levels)
+        strings = pa.StringArray.from_buffers(len(levels), offsets, values, valid)
+        return Texts(strings, levels)
 
     @property
     def _used(self) -> int:
         return int(self._ends[self.state.taken])
 
-    def _tell_room(self) -> None:
+    def _set_capacity(self) -> None:
         self.state.out, self.state.capacity = (
             self._bytes.address,
             min(len(self._bytes), _MOST_BYTES),

@@ -17,13 +17,13 @@ def statistics_texts(entries: pa.RecordBatch, schema: StructType) -> pa.StringAr
     if "stats" in entries.schema.names and not entries.column("stats").null_count:
         return entries.column("stats")
     types = {field.physical_name: field.type for field in schema.fields}
-    own = _values(entries, "stats")
+    stored = _values(entries, "stats")
     counts, least, greatest = (
         _values(entries, name) for name in ("numRecords", "minValues", "maxValues")
     )
     texts = [
         text if text is not None else _text(count, low, high, types)
-        for text, count, low, high in zip(own, counts, least, greatest, strict=True)
+        for text, count, low, high in zip(stored, counts, least, greatest, strict=True)
     ]
     return pa.array(texts, pa.string())
 

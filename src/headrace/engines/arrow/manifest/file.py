@@ -32,7 +32,7 @@ _SMALL_BYTES = 1 << 20
 """A remote manifest of at most this size is read whole: a request costs as much."""
 
 
-class WantedBlock(msgspec.Struct, frozen=True, kw_only=True):
+class BlockToRead(msgspec.Struct, frozen=True, kw_only=True):
     """A block to decode, and the version that its entries inherit, if one is known."""
 
     block: RawBlock
@@ -45,7 +45,7 @@ class OpenManifest(msgspec.Struct, frozen=True, kw_only=True):
     file: LogFile
     info: ManifestInfo
     header: Header
-    blocks: tuple[WantedBlock, ...]
+    blocks: tuple[BlockToRead, ...]
     skipped_rows: int = 0
     """The number of entries in the other blocks."""
     skipped_blocks: int = 0
@@ -87,17 +87,17 @@ class ManifestStore(msgspec.Struct, frozen=True):
         check_header(head, info, path=file.path)
         header = read_header(head, path=file.path)
         if header is None or header.length_bytes != info.header_bytes:
-            raise CorruptStateError(path=file.path, reason="its header is not as its state says")
+            raise CorruptStateError(path=file.path, reason="its header does not match its state")
         index = decode_index(header)
         if index is None:
             return _whole(file, info, self.store.read(file.path), predicate)
         _check_index(index, header, info)
-        wanted, skipped_rows, skipped = _chosen(index, header, predicate)
-        ranges = [ByteRange(place.start, place.block.length_bytes) for place in wanted]
+        places, skipped_rows, skipped = _chosen(index, header, predicate)
+        ranges = [ByteRange(place.start, place.block.length_bytes) for place in places]
         contents = self.store.read_ranges(file.path, ranges) if ranges else []
         blocks = [
-            _one_block(content, place.block, header)
-            for place, content in zip(wanted, contents, strict=True)
+            _checked_block(content, place.block, header)
+            for place, content in zip(places, contents, strict=True)
         ]
         return OpenManifest(
             file=file,
@@ -124,21 +124,23 @@ def _whole(
         raise CorruptStateError(path=file.path, reason=reason)
     index = decode_index(header)
     if index is None:
-        wanted = tuple(WantedBlock(block=block) for block in blocks)
-        return OpenManifest(file=file, info=info, header=header, blocks=wanted)
+        all_blocks = tuple(BlockToRead(block=block) for block in blocks)
+        return OpenManifest(file=file, info=info, header=header, blocks=all_blocks)
     if [part.count for part in index] != [block.count for block in blocks]:
-        raise CorruptStateError(path=file.path, reason="its block index is not of its blocks")
+        raise CorruptStateError(path=file.path, reason="its block index does not match its blocks")
     keep = parts_to_read(predicate, [part.bounds for part in index])
     return OpenManifest(
         file=file,
         info=info,
         header=header,
         blocks=tuple(
-            WantedBlock(block=block, added_at_version=part.added_at_version)
-            for block, part, kept in zip(blocks, index, keep, strict=True)
-            if kept
+            BlockToRead(block=block, added_at_version=part.added_at_version)
+            for block, part, is_needed in zip(blocks, index, keep, strict=True)
+            if is_needed
         ),
-        skipped_rows=sum(part.count for part, kept in zip(index, keep, strict=True) if not kept),
+        skipped_rows=sum(
+            part.count for part, is_needed in zip(index, keep, strict=True) if not is_needed
+        ),
         skipped_blocks=keep.count(False),
     )
 
@@ -155,7 +157,7 @@ def _check_index(index: tuple[IndexedBlock, ...], header: Header, info: Manifest
     count = sum(block.count for block in index)
     length = header.length_bytes + sum(block.length_bytes for block in index)
     if count != info.num_entries or (info.length_bytes >= 0 and length != info.length_bytes):
-        raise CorruptStateError(path=header.path, reason="its block index is not as its state says")
+        raise CorruptStateError(path=header.path, reason="its block index does not match its state")
 
 
 def _chosen(
@@ -163,15 +165,19 @@ def _chosen(
 ) -> tuple[list[PlacedBlock], int, int]:
     keep = parts_to_read(predicate, [block.bounds for block in index])
     places = list(placed(index, header))
-    wanted = [place for place, kept in zip(places, keep, strict=True) if kept]
-    skipped = sum(block.count for block, kept in zip(index, keep, strict=True) if not kept)
-    return wanted, skipped, keep.count(False)
+    chosen = [place for place, is_needed in zip(places, keep, strict=True) if is_needed]
+    skipped = sum(
+        block.count for block, is_needed in zip(index, keep, strict=True) if not is_needed
+    )
+    return chosen, skipped, keep.count(False)
 
 
-def _one_block(content: Bytes, index: IndexedBlock, header: Header) -> WantedBlock:
+def _checked_block(content: Bytes, index: IndexedBlock, header: Header) -> BlockToRead:
     blocks: Iterator[RawBlock] = split_blocks(content, header)
     block = next(blocks, None)
     if block is None or next(blocks, None) is not None:
-        raise CorruptStateError(path=header.path, reason="its block index is not of its blocks")
+        raise CorruptStateError(
+            path=header.path, reason="its block index does not match its blocks"
+        )
     check_block(block, index, header)
-    return WantedBlock(block=block, added_at_version=index.added_at_version)
+    return BlockToRead(block=block, added_at_version=index.added_at_version)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from headrace.avro.columns import decode_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.manifest.entry_statistics import statistics_texts
-from headrace.engines.arrow.manifest.file import ManifestStore, OpenManifest, WantedBlock
+from headrace.engines.arrow.manifest.file import BlockToRead, ManifestStore, OpenManifest
 from headrace.engines.producer import in_parallel
 from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
@@ -41,7 +41,7 @@ class _Piece(msgspec.Struct, frozen=True):
     """Some blocks of a manifest: the unit of work of a thread."""
 
     manifest: OpenManifest
-    blocks: tuple[WantedBlock, ...]
+    blocks: tuple[BlockToRead, ...]
 
 
 class ManifestScan:
@@ -56,7 +56,9 @@ class ManifestScan:
         self._context = context
         self._scan = leaf.scans[0]
         self._matcher = SeenMatcher(leaf.seen) if leaf.seen else None
-        self._wanted = tuple(dict.fromkeys(column.split(".")[1] for column in self._scan.columns))
+        self._add_fields = tuple(
+            dict.fromkeys(column.split(".")[1] for column in self._scan.columns)
+        )
 
     def batches(self) -> Iterator[ColumnBatch]:
         """Yield the adds, in any order."""
@@ -71,7 +73,7 @@ class ManifestScan:
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         """The fields of entries to decode."""
-        fields = [name for name in self._wanted if name != "stats_parsed"]
+        fields = [name for name in self._add_fields if name != "stats_parsed"]
         if "stats" in fields and self._scan.statistics_schema is not None:
             fields += _STATISTICS_FIELDS
         if self._hidden is not None:
@@ -84,7 +86,7 @@ class ManifestScan:
         batch_rows = self._context.settings.batch_rows
         for manifest in self._open():
             self._context.cancellation.check()
-            waiting: list[WantedBlock] = []
+            waiting: list[BlockToRead] = []
             rows = 0
             for block in manifest.blocks:
                 waiting.append(block)
@@ -99,7 +101,7 @@ class ManifestScan:
         """Yield the manifests that may hold matching entries, as they are fetched."""
         chosen = list(self._chosen())
         if not self._is_remote or len(chosen) <= 1:
-            yield from (self._counted(self._fetch(one)) for one in chosen)
+            yield from (self._counted(self._fetch(manifest)) for manifest in chosen)
             return
         with ThreadPoolExecutor(_FETCHED_AHEAD, thread_name_prefix="headrace-manifest") as pool:
             for start in range(0, len(chosen), _FETCHED_AHEAD):
@@ -131,10 +133,10 @@ class ManifestScan:
         ]
         keep = parts_to_read(self._scan.predicate, [info.partition_bounds for _, info in every])
         after = self._scan.added_after
-        for (file, info), kept in zip(every, keep, strict=True):
-            if kept and (after is None or after.may_have(info)):
+        for (file, info), is_needed in zip(every, keep, strict=True):
+            if is_needed and (after is None or after.may_have(info)):
                 yield file, info
-            elif not kept:
+            elif not is_needed:
                 self._context.meter.count(
                     total_metadata_rows=info.num_entries,
                     rows_from_checkpoint=info.num_entries,
@@ -151,18 +153,18 @@ class ManifestScan:
 
     def _adds(self, piece: _Piece) -> ColumnBatch:
         manifest = piece.manifest
-        raw = [wanted.block for wanted in piece.blocks]
+        raw = [to_read.block for to_read in piece.blocks]
         entries = decode_columns(raw, manifest.header, self._fields)
         entries = self._visible(entries, piece)
-        adds = _add_struct(entries, self._wanted, self._scan)
+        adds = _add_struct(entries, self._add_fields, self._scan)
         batch = ColumnBatch(manifest.file, pa.RecordBatch.from_arrays([adds], ["add"]))
         if not len(batch):
             return batch
         if self._leaf.predicate is not None:
-            kept = keep_mask(self._leaf.predicate, batch)
-            skipped = len(kept) - kept.true_count
+            keep = keep_mask(self._leaf.predicate, batch)
+            skipped = len(keep) - keep.true_count
             self._context.meter.count(rows_filtered_by_data_skipping=skipped)
-            batch = batch.filter(kept)
+            batch = batch.filter(keep)
         if self._matcher is not None and len(batch):
             paths, vectors = batch.field("path"), batch.field("deletionVector")
             batch = batch.without(self._matcher.seen_rows(paths, vectors))
@@ -240,16 +242,16 @@ def _versions(entries: pa.RecordBatch, piece: _Piece) -> np.ndarray[Any, Any]:
     """Return the version that added each entry: from the entry, its block or its manifest."""
     if "addedAtVersion" not in entries.schema.names:
         return np.full(entries.num_rows, piece.manifest.info.min_added_at_version)
-    own: np.ndarray[Any, Any] = entries.column("addedAtVersion").to_numpy(zero_copy_only=False)
-    if (own != 0).all():
-        return own
+    recorded: np.ndarray[Any, Any] = entries.column("addedAtVersion").to_numpy(zero_copy_only=False)
+    if (recorded != 0).all():
+        return recorded
     fallback = piece.manifest.info.min_added_at_version
     inherited = [
-        fallback if wanted.added_at_version is None else wanted.added_at_version
-        for wanted in piece.blocks
+        fallback if to_read.added_at_version is None else to_read.added_at_version
+        for to_read in piece.blocks
     ]
-    by_row = np.repeat(inherited, [wanted.block.count for wanted in piece.blocks])
-    return np.where(own == 0, by_row, own)
+    by_row = np.repeat(inherited, [to_read.block.count for to_read in piece.blocks])
+    return np.where(recorded == 0, by_row, recorded)
 
 
 def _newer(
@@ -263,14 +265,14 @@ def _newer(
     return keep
 
 
-def _add_struct(entries: pa.RecordBatch, wanted: tuple[str, ...], scan: ScanAvro) -> pa.StructArray:
+def _add_struct(entries: pa.RecordBatch, fields: tuple[str, ...], scan: ScanAvro) -> pa.StructArray:
     """Build the requested fields of adds from entries."""
     names = set(entries.schema.names)
-    arrays = {name: entries.column(name) for name in wanted if name in names}
-    if "stats" in wanted and scan.statistics_schema is not None:
+    arrays = {name: entries.column(name) for name in fields if name in names}
+    if "stats" in fields and scan.statistics_schema is not None:
         arrays["stats"] = statistics_texts(entries, scan.statistics_schema)
     for required in ("path", "size"):
-        if required in wanted and required not in arrays:
+        if required in fields and required not in arrays:
             reason = f"its entries have no {required}"
             raise CorruptStateError(path=scan.files[0].path, reason=reason)
     if not arrays:

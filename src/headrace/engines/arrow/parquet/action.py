@@ -32,11 +32,13 @@ def read_actions(source: Source, names: tuple[str, ...]) -> dict[str, Any] | Non
     try:
         footer = read_footer(source)
         chunks = {name: _chunks(footer, name) for name in names}
-        wanted = [(leaf, chunk) for of_name in chunks.values() for leaf, chunk in of_name.items()]
-        data = source.ranges([chunk_range(chunk) for _, chunk in wanted]) if wanted else []
+        chunk_list = [
+            (leaf, chunk) for of_name in chunks.values() for leaf, chunk in of_name.items()
+        ]
+        data = source.ranges([chunk_range(chunk) for _, chunk in chunk_list]) if chunk_list else []
         columns = {
             leaf: read_chunk(pages, chunk, leaf)
-            for (leaf, chunk), pages in zip(wanted, data, strict=True)
+            for (leaf, chunk), pages in zip(chunk_list, data, strict=True)
         }
         return {
             name: msgspec.convert(_assembled({leaf: columns[leaf] for leaf in of_name}), kind)
@@ -52,20 +54,20 @@ def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
     leaves = [leaf for leaf in footer.leaves if leaf.path[0] == name]
     if not leaves:
         return {}
-    witness, other = (_leaf(leaves, (name, field)) for field in _WITNESSES[name])
+    witness, second_witness = (_leaf(leaves, (name, field)) for field in _WITNESSES[name])
     places = footer.places(witness)
     counts = [footer.chunk_at(place)[VALUES] for place in places]
     if sum(counts) != footer.rows or min(counts, default=0) < 0:
         raise ValueError("the column chunks do not have as many values as there are rows")
     for group, place in enumerate(places):
-        neighbour = footer.chunk_at(footer.place_beside(other, witness, places, group))
+        neighbour = footer.chunk_at(footer.place_near(second_witness, witness, places, group))
         empty = is_empty(footer.chunk_at(place))
         if empty is None or empty != is_empty(neighbour):
             raise ValueError("the footer does not say where the action is")
         if not empty:
             return {
                 leaf: _checked(
-                    footer.chunk_at(footer.place_beside(leaf, witness, places, group)),
+                    footer.chunk_at(footer.place_near(leaf, witness, places, group)),
                     leaf,
                     rows=counts[group],
                 )

@@ -68,13 +68,15 @@ def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
     runs = [(level, length) for level, length in levels if level]
     if any(level > leaf.max_definition for level, _ in runs):
         raise ValueError("a value is defined deeper than its column")
-    wanted = sum(length for level, length in runs if level == leaf.max_definition)
+    value_count = sum(length for level, length in runs if level == leaf.max_definition)
     values: Iterator[Any]
     if page.is_coded:
-        codes = _runs(bytes(page.values[1:]), page.values[0], wanted) if wanted else iter(())
+        codes = (
+            _runs(bytes(page.values[1:]), page.values[0], value_count) if value_count else iter(())
+        )
         values = (dictionary[code] for code, length in codes for _ in range(length))
     else:
-        values = iter(plain_values(page.values, wanted, leaf.physical_type))
+        values = iter(plain_values(page.values, value_count, leaf.physical_type))
     for level, length in runs:
         for _ in range(length):
             yield level, next(values) if level == leaf.max_definition else None

@@ -45,7 +45,7 @@ class Codec(msgspec.Struct, frozen=True):
         if self.name == "UNCOMPRESSED":
             return bytes(body)
         if not 0 <= size <= _LARGEST_BYTES:
-            raise ValueError(f"a page of {size} bytes is not for this reader")
+            raise ValueError(f"a page of {size} bytes is not supported")
         out = bytearray(size)
         self.decompress_into(body, memoryview(out))
         return bytes(out)
@@ -54,10 +54,10 @@ class Codec(msgspec.Struct, frozen=True):
         """Decompress a body to exactly the size of `out`."""
         into = _INTO.get(self.name)
         if into is None:
-            raise ValueError(f"codec {self.name} is not for this reader")
+            raise ValueError(f"codec {self.name} is not supported")
         try:
             size = into(body, out)
         except cramjam.DecompressionError as error:
             raise ValueError(str(error)) from error
         if size != len(out):
-            raise ValueError(f"{size} bytes came out of a page of {len(out)}")
+            raise ValueError(f"the page decompresses to {size} bytes, not {len(out)}")

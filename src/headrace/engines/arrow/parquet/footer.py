@@ -68,11 +68,11 @@ class LiteFooter(msgspec.Struct, frozen=True):
         """
         return self._places(leaf, 0, len(self._row_groups), count=self.group_count)
 
-    def place_beside(self, leaf: Leaf, known: Leaf, places: list[int], group: int) -> int:
+    def place_near(self, leaf: Leaf, known: Leaf, places: list[int], group: int) -> int:
         """Return the same for one row group, given the positions of another leaf.
 
         The chunks of a group are in schema order, so this one is between the known one and that of
-        the group before or after. The rest of a large footer is not searched.
+        the group before or after. Nothing else of a large footer is searched.
         """
         if leaf == known:
             return places[group]
@@ -89,7 +89,7 @@ class LiteFooter(msgspec.Struct, frozen=True):
             places.append(at)
             at = self._row_groups.find(name, at, end)
         if len(places) != count:
-            raise ValueError(f"{leaf.path} stands {len(places)} times where {count} were expected")
+            raise ValueError(f"{leaf.path} occurs {len(places)} times, not {count}")
         return places
 
     def chunk_at(self, place: int) -> dict[int, Any]:
@@ -106,7 +106,7 @@ def read_footer(source: Source) -> LiteFooter:
     tail, size_bytes = source.tail()
     length = int.from_bytes(tail[-8:-4], "little")
     if tail[-4:] != MAGIC or length > min(_LARGEST_FOOTER_BYTES, size_bytes - 8):
-        raise ValueError("no footer that this reader takes")
+        raise ValueError("there is no footer that this reader supports")
     source.learn(length + 8, file_bytes=size_bytes)
     missing = length + 8 - len(tail)
     if missing > 0:
@@ -148,5 +148,5 @@ def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
 
     walk(elements[0][_ELEMENT_CHILDREN], (), (), 0)
     if position != len(elements):
-        raise ValueError("the schema has columns that belong to nothing")
+        raise ValueError("the schema has columns without a parent")
     return leaves

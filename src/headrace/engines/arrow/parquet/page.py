@@ -102,7 +102,7 @@ def body_size(header: Header) -> int:
     """
     size: int = header[_SIZE]
     if size < 0:
-        raise ValueError("a page ends before it begins")
+        raise ValueError("a page has a negative size")
     return size
 
 
@@ -124,7 +124,7 @@ def plain_values(data: Bytes, count: int, physical_type: int) -> list[Any]:
             values.append(int.from_bytes(data[at : at + size], "little", signed=True))
             at += size
         else:
-            raise ValueError(f"physical type {physical_type} is not for this reader")
+            raise ValueError(f"physical type {physical_type} is not supported")
     return values
 
 
@@ -157,14 +157,14 @@ def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Dec
     if kind == _DICTIONARY_PAGE:
         plain = decompress(body, plain_size)
         return Page(True, header[_DICTIONARY][_COUNT], False, b"", b"", plain)
-    raise ValueError(f"a page of type {kind} is not for this reader")
+    raise ValueError(f"a page of type {kind} is not supported")
 
 
 def _check_sum(header: Header, body: Bytes) -> None:
     """Compare a body with its checksum, if it has one; the header stores it as a signed number."""
     checksum = header.get(_CHECKSUM)
     if checksum is not None and zlib.crc32(body) != checksum % 2**32:
-        raise ValueError("a page does not have its checksum")
+        raise ValueError("the checksum of a page is wrong")
 
 
 def _is_coded(encoding: int) -> bool:
@@ -172,7 +172,7 @@ def _is_coded(encoding: int) -> bool:
         return True
     if encoding == _PLAIN:
         return False
-    raise ValueError(f"encoding {encoding} is not for this reader")
+    raise ValueError(f"encoding {encoding} is not supported")
 
 
 def _sized(data: Bytes, at: int) -> tuple[bytes, int]:

@@ -55,7 +55,7 @@ def _read_value(data: Bytes, at: int, kind: int) -> tuple[Any, int]:
         return data[at], at + 1
     if kind == _DOUBLE:
         return bytes(data[at : at + 8]), at + 8
-    raise ValueError(f"no value of kind {kind} was expected")
+    raise ValueError(f"values of kind {kind} are not supported")
 
 
 def read_list_head(data: Bytes, at: int) -> tuple[int, int, int]:
@@ -79,7 +79,7 @@ def list_of_texts(texts: tuple[str, ...]) -> bytes:
 def _read_list(data: Bytes, at: int) -> tuple[list[Any], int]:
     size, kind, at = read_list_head(data, at)
     if size > len(data) - at:
-        raise IndexError("a list has more values than bytes are left")
+        raise IndexError("a list has more values than remaining bytes")
     values = []
     for _ in range(size):
         value, at = _read_value(data, at, kind)
