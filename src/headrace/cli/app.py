@@ -4,7 +4,7 @@ import typer
 
 from headrace import __version__
 from headrace.cli.commands import PANELS, load_command
-from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
+from headrace.cli.ending import INTERRUPTED, STATUSES, with_exit_status
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
 
@@ -22,7 +22,7 @@ for panel, names in PANELS.items():
     for name in names:
         command = load_command(name)
         assert command is not None
-        app.command(name, rich_help_panel=panel)(ends_well(command))
+        app.command(name, rich_help_panel=panel)(with_exit_status(command))
 
 
 def _print_version(is_requested: bool) -> None:  # noqa: FBT001  (typer calls it so)

@@ -95,9 +95,9 @@ def changes(  # noqa: PLR0913  (one parameter an option)
         reason = "new commits are followed by listing the log, without an end"
         raise InvalidArgumentError(argument="--follow", reason=reason)
     source = open_table(table, storage_option)
-    asked: dict[str, Any] = {}
+    row_arguments: dict[str, Any] = {}
     if rows:
-        asked = {
+        row_arguments = {
             "where": where,
             "columns": None if columns is None else split_names(columns),
             **parse_options(option, defaults=RowOptions()),
@@ -105,11 +105,11 @@ def changes(  # noqa: PLR0913  (one parameter an option)
     if follow:
         start = None if since is None else _moment(since)
         ranges = source.follow(start, poll_s=every)
-        reader = _followed(source, ranges, asked if rows else None, chosen)
+        reader = _followed(source, ranges, row_arguments if rows else None, chosen)
     else:
         start, end = _moment(since or "0"), None if until is None else _moment(until)
         reader = (
-            source.change_rows(start, end, log_tail=log_tail, **asked)
+            source.change_rows(start, end, log_tail=log_tail, **row_arguments)
             if rows
             else _files(source.changes(start, end, log_tail=log_tail), chosen)
         )
@@ -137,14 +137,14 @@ def _for_people(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _followed(
-    table: Table, ranges: Iterator[Changes], asked: dict[str, Any] | None, output: Format
+    table: Table, ranges: Iterator[Changes], row_arguments: dict[str, Any] | None, output: Format
 ) -> RecordBatchReader:
     """Chain the ranges into one stream with the current schema of the table."""
 
     def read(changes: Changes) -> RecordBatchReader:
-        if asked is None:
+        if row_arguments is None:
             return _files(changes, output)
-        return table.change_rows(changes.start, changes.end, **asked)
+        return table.change_rows(changes.start, changes.end, **row_arguments)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for changes in ranges:

@@ -45,7 +45,7 @@ Ending: TypeAlias = HeadraceError | OSError | KeyboardInterrupt
 """What may end a command early; anything else is a bug."""
 
 
-def ends_well(command: Callable[P, None]) -> Callable[P, None]:
+def with_exit_status(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command so that errors end it with a message and an exit status."""
 
     @functools.wraps(command)

@@ -24,7 +24,7 @@ from headrace.cli.option import (
     parse_options,
 )
 from headrace.cli.path import shown_path
-from headrace.cli.progress_bar import reading_shown
+from headrace.cli.progress_bar import show_progress
 from headrace.errors import InvalidArgumentError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.scan import Scan
@@ -75,7 +75,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
     for part in scan.not_evaluated:
         sys.stderr.write(f"note: {part} is not evaluated and skips no file\n")
     try:
-        with reading_shown("listing files", lambda: scan.metrics.counts.adds_emitted):
+        with show_progress("listing files", lambda: scan.metrics.counts.adds_emitted):
             if count:
                 typer.echo(scan.count())
             else:

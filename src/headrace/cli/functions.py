@@ -9,7 +9,7 @@ from headrace.cli.option import AsJson, ProjectFolder
 def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
     """List the functions of a project: the standard ones and its own.
 
-    Where there is no project, the standard ones are listed.
+    Without a project, only the standard ones are listed.
 
     [dim]headrace functions shop[/]
     """

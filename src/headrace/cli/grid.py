@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from headrace.rows.sink import plain_rows
 
 _WIDEST = 40
-_LOOKED_AT = 100
+_MEASURED_ROWS = 100
 """The number of rows that determine the column widths."""
 
 
@@ -26,7 +26,7 @@ def write_table(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
     for batch in rows:
         lines = [[_text(row[name]) for name in names] for row in plain_rows(batch)]
         if widths is None:
-            widths = _widths([names, *lines[:_LOOKED_AT]])
+            widths = _widths([names, *lines[:_MEASURED_ROWS]])
             _write_head(names, widths, to_the_right, sink)
         text = "".join(_line(line, widths, to_the_right) for line in lines)
         sink.write(text.encode())
@@ -63,8 +63,8 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Format a value on one line; text is printed as it is unless it would look like a null."""
+    """Format a value on one line; text is printed unchanged unless it would look like a null."""
     if isinstance(value, str):
-        stands_alone = value.isprintable() and value != "null"
-        return value if stands_alone else msgspec.json.encode(value).decode()
+        is_unambiguous = value.isprintable() and value != "null"
+        return value if is_unambiguous else msgspec.json.encode(value).decode()
     return msgspec.json.encode(value).decode().strip('"')

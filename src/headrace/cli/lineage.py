@@ -20,7 +20,7 @@ def lineage(
 ) -> None:
     """Show which columns each column of a view is computed from, and what selects its rows.
 
-    With them come its scans, joins, filters, aggregates, windows and all of its expressions. A view
+    It also shows its scans, joins, filters, aggregates, windows and all of its expressions. A view
     that DataFusion cannot plan is read from its text, and says so.
 
     [dim]headrace lineage revenue_by_city shop[/]
@@ -59,17 +59,17 @@ def _tree(view: Any, roots: Any) -> Tree:
         tree.add(step)
     expressions = tree.add("expressions")
     for expression in lineage.expressions:
-        made_of = ", ".join(expression.sources) or "a constant"
-        expressions.add(f"{expression.kind.value}: {expression.text} <- {made_of}")
+        sources = ", ".join(expression.sources) or "a constant"
+        expressions.add(f"{expression.kind.value}: {expression.text} <- {sources}")
     return tree
 
 
 def _add_columns(node: Tree, lineage: Any, roots: Any) -> None:
     for column in lineage.columns:
         named = node.add(f"{column.name} <- {', '.join(column.sources) or 'a constant'}")
-        behind = roots.columns[column.name] if roots is not None else column.sources
-        if behind != column.sources:
-            named.add(f"in the sources: {', '.join(behind) or 'a constant'}")
+        root_columns = roots.columns[column.name] if roots is not None else column.sources
+        if root_columns != column.sources:
+            named.add(f"in the sources: {', '.join(root_columns) or 'a constant'}")
 
 
 def _steps(lineage: Any) -> Iterator[str]:

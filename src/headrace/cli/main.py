@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from headrace.cli.commands import load_command
-from headrace.cli.ending import end, ends_well
+from headrace.cli.ending import end, with_exit_status
 from headrace.cli.quick import parse_words
 from headrace.errors import HeadraceError, OutputFailedError
 
@@ -36,25 +36,25 @@ def run() -> None:
         _run_words(sys.argv[1:])
     except (HeadraceError, OSError) as error:  # outside any command, such as help
         sys.exit(end(error))
-    except SystemExit as leaving:
+    except SystemExit as exiting:
         # Typer and Rich treat a closed pipe while printing help as a failure.
-        if isinstance(leaving.__context__, BrokenPipeError):
-            sys.exit(end(leaving.__context__))
+        if isinstance(exiting.__context__, BrokenPipeError):
+            sys.exit(end(exiting.__context__))
         raise
 
 
 def _run_words(words: list[str]) -> None:
     command = load_command(words[0]) if words else None
-    given = None if command is None else parse_words(command, words[1:])
-    if command is None or given is None:
+    arguments = None if command is None else parse_words(command, words[1:])
+    if command is None or arguments is None:
         from headrace.cli.app import app  # noqa: PLC0415  (plain calls do without it)
 
         app()
         return
     try:
-        ends_well(command)(**given)
-    except typer.Exit as leaving:
-        sys.exit(leaving.exit_code)
+        with_exit_status(command)(**arguments)
+    except typer.Exit as exiting:
+        sys.exit(exiting.exit_code)
 
 
 def _open_streams() -> None:

@@ -123,14 +123,14 @@ def store_settings(storage_option: list[str] | None) -> dict[str, str] | None:
     return settings or None
 
 
-def parse_words(argument: str, given: list[str] | None) -> dict[str, str]:
+def parse_words(argument: str, words: list[str] | None) -> dict[str, str]:
     """Parse `name=value` arguments into a mapping.
 
     Raises:
         InvalidArgumentError: An argument is malformed, or a name is given twice.
     """
     values: dict[str, str] = {}
-    for word in given or ():
+    for word in words or ():
         name, separator, value = word.partition("=")
         if not separator or not name:
             raise InvalidArgumentError(argument=argument, reason=f"{word!r} is not NAME=VALUE")
@@ -140,7 +140,7 @@ def parse_words(argument: str, given: list[str] | None) -> dict[str, str]:
 
 
 def parse_options(
-    given: list[str] | None, *, defaults: ScanOptions | None = None
+    words: list[str] | None, *, defaults: ScanOptions | None = None
 ) -> dict[str, Any]:
     """Parse `name=value` arguments into overrides of scan options.
 
@@ -149,7 +149,7 @@ def parse_options(
     """
     overrides: dict[str, Any] = {}
     defaults = defaults or ScanOptions()
-    for word in given or ():
+    for word in words or ():
         name, separator, value = word.partition("=")
         if not separator:
             raise InvalidArgumentError(argument="--option", reason=f"{word!r} is not NAME=VALUE")

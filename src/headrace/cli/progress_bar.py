@@ -12,7 +12,7 @@ _REFRESH_S = 0.2
 
 
 @contextmanager
-def reading_shown(title: str, files_read: Callable[[], int]) -> Iterator[None]:
+def show_progress(title: str, files_read: Callable[[], int]) -> Iterator[None]:
     """Show how many files have been read while the body of the `with` block reads them."""
     if sys.stdout.isatty() or not sys.stderr.isatty():
         yield

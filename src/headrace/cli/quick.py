@@ -15,7 +15,7 @@ import msgspec
 from typer.models import ArgumentInfo, OptionInfo
 
 
-class _Doubt(Exception):  # noqa: N818  (it never leaves this module)
+class _NeedsTyper(Exception):  # noqa: N818  (it never leaves this module)
     """Raised for arguments that Typer has to parse."""
 
 
@@ -41,18 +41,20 @@ class _Parameter(msgspec.Struct, frozen=True, kw_only=True):
             for member in self.kind:
                 if member.value == text:
                     return member
-        raise _Doubt
+        raise _NeedsTyper
 
 
 def parse_words(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
     """Return the arguments of a command; None if Typer has to parse them."""
     try:
-        return _Words(_parameters(command), words).parse()
-    except _Doubt:
+        return _WordParser(_parameters(command), words).parse()
+    except _NeedsTyper:
         return None
 
 
-class _Words:
+class _WordParser:
+    """Assigns the words of a command line to the parameters of a command."""
+
     def __init__(self, parameters: Sequence[_Parameter], words: Sequence[str]) -> None:
         self._words = iter(words)
         self._required = {p.name for p in parameters if p.is_required}
@@ -63,7 +65,7 @@ class _Words:
             if isinstance(parameter.info, OptionInfo)
             for spelling in _spellings(parameter.info)
         }
-        self._given: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
 
     def parse(self) -> dict[str, Any]:
         arguments = iter(self._arguments)
@@ -73,27 +75,27 @@ class _Words:
                 continue
             argument = next(arguments, None)
             if argument is None:
-                raise _Doubt
-            self._given[argument.name] = argument.value(word)
-        if not self._required.issubset(self._given):
-            raise _Doubt
-        return self._given
+                raise _NeedsTyper
+            self._values[argument.name] = argument.value(word)
+        if not self._required.issubset(self._values):
+            raise _NeedsTyper
+        return self._values
 
     def _take_option(self, word: str) -> None:
         parameter = self._options.get(word)
         if parameter is None:
-            raise _Doubt
+            raise _NeedsTyper
         if parameter.kind is bool:
-            self._given[parameter.name] = True
+            self._values[parameter.name] = True
             return
         text = next(self._words, None)
         if text is None or text.startswith("-"):
-            raise _Doubt
+            raise _NeedsTyper
         value = parameter.value(text)
         if parameter.is_list:
-            self._given.setdefault(parameter.name, []).append(value)
+            self._values.setdefault(parameter.name, []).append(value)
         else:
-            self._given[parameter.name] = value
+            self._values[parameter.name] = value
 
 
 def _spellings(info: OptionInfo) -> Iterator[str]:
@@ -110,7 +112,7 @@ def _parameters(command: Callable[..., Any]) -> list[_Parameter]:
 
 def _parameter(parameter: inspect.Parameter, hint: Any) -> _Parameter:
     if get_origin(hint) is not Annotated:
-        raise _Doubt
+        raise _NeedsTyper
     kind, info = get_args(hint)
     if get_origin(kind) is UnionType:
         (kind,) = (part for part in get_args(kind) if part is not NoneType)
@@ -118,7 +120,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> _Parameter:
     if is_list:
         (kind,) = get_args(kind)
     if info.callback is not None or info.envvar is not None or info.parser is not None:
-        raise _Doubt
+        raise _NeedsTyper
     return _Parameter(
         name=parameter.name,
         info=info,

@@ -18,7 +18,7 @@ from headrace.cli.option import (
     open_table,
     parse_options,
 )
-from headrace.cli.progress_bar import reading_shown
+from headrace.cli.progress_bar import show_progress
 from headrace.errors import InvalidArgumentError
 from headrace.rows.option import RowOptions
 from headrace.table import RecordBatchReader
@@ -92,20 +92,20 @@ def rows(  # noqa: PLR0913  (one parameter an option)
     )
     try:
         data = reader.metrics.data
-        with reader, reading_shown("reading rows", lambda: data.counts.files_read):
+        with reader, show_progress("reading rows", lambda: data.counts.files_read):
             write_rows(reader, chosen)
     finally:
         title = str(reader.metrics.scan.decision)
         write_metrics(reader.metrics.as_dict(), metrics, title=title)
 
 
-def split_names(given: list[str]) -> list[str]:
+def split_names(lists_of_names: list[str]) -> list[str]:
     """Split comma-separated lists of names; a name in backticks may contain commas.
 
     Raises:
         InvalidArgumentError: There are no names.
     """
-    lists = csv.reader(given, quotechar="`", skipinitialspace=True)
+    lists = csv.reader(lists_of_names, quotechar="`", skipinitialspace=True)
     column_names = [name for names in lists for name in names if name]
     if not column_names:
         raise InvalidArgumentError(argument="--columns", reason="it names no column")

@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     from headrace.pipeline.sources.source_pin import parse_pins  # noqa: PLC0415
 
     loaded = Project.load(project)
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "engine": engine,
         "select": select or (),
         "exclude": exclude or (),
@@ -104,11 +104,11 @@ def run(  # noqa: PLR0913  (one parameter an option)
         "bundle": bundle,
     }
     if dry_run:
-        _render_decisions(loaded.decide(**asked), as_json=as_json)
+        _render_decisions(loaded.decide(**arguments), as_json=as_json)
         return
     progress = progress_for(as_json=as_json)
     with progress:
-        record = loaded.run(**asked, profile=profile, analyse=analyse, progress=progress)
+        record = loaded.run(**arguments, profile=profile, analyse=analyse, progress=progress)
     _end(record, as_json=as_json)
 
 

@@ -23,7 +23,7 @@ _MARKS = {
 _QUIET = frozenset({ViewStatus.INLINED, ViewStatus.LEFT_OUT})
 
 
-class Shown:
+class RunDisplay:
     """Prints each view when it ends, and draws running views as bars on a terminal."""
 
     def __init__(self, console: Console) -> None:
@@ -93,13 +93,13 @@ class Shown:
         self._console.print(f"[bold]{record.status}[/] in {took:.1f} s: {', '.join(counts)}")
 
 
-class _Silent(Shown):
+class _SilentDisplay(RunDisplay):
     """Shows nothing, for output that a program reads."""
 
     def __init__(self) -> None:
         super().__init__(Console(quiet=True))
 
 
-def progress_for(*, as_json: bool) -> Shown:
+def progress_for(*, as_json: bool) -> RunDisplay:
     """Return the observer that shows a run; a silent one for JSON output."""
-    return _Silent() if as_json else Shown(Console(highlight=False))
+    return _SilentDisplay() if as_json else RunDisplay(Console(highlight=False))

@@ -87,7 +87,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 def _changes(table: Any, since: int | None, *, as_json: bool) -> None:
     if since is None:
-        raise InvalidArgumentError(argument="--since", reason="say the version to start after")
+        raise InvalidArgumentError(argument="--since", reason="give the version to start after")
     changes = table.changes(since + 1)
     if as_json:
         print_json(list(changes))

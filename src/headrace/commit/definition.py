@@ -60,23 +60,28 @@ def raised_protocol(now: Protocol, needed: TableProtocol) -> TableProtocol | Non
     listed explicitly after an upgrade to feature lists.
     """
     needs_feed = _CHANGE_FEED_WRITER <= needed.min_writer_version < _FEATURE_WRITER
-    wanted_writer = {*(needed.writer_features or ()), *(["changeDataFeed"] if needs_feed else ())}
-    wanted_reader = {*(needed.reader_features or ())}
-    writer = {*_implied_writer(now), *(now.writer_features or ())}
-    reader = {*_implied_reader(now), *(now.reader_features or ())}
-    if wanted_writer <= writer and wanted_reader <= reader:
+    needed_writer_features = {
+        *(needed.writer_features or ()),
+        *(["changeDataFeed"] if needs_feed else ()),
+    }
+    needed_reader_features = {*(needed.reader_features or ())}
+    writer_features = {*_implied_writer(now), *(now.writer_features or ())}
+    reader_features = {*_implied_reader(now), *(now.reader_features or ())}
+    if needed_writer_features <= writer_features and needed_reader_features <= reader_features:
         return None
     if _FEATURE_WRITER not in {now.min_writer_version, needed.min_writer_version}:
         return TableProtocol(
             min_reader_version=max(now.min_reader_version, needed.min_reader_version),
             min_writer_version=max(now.min_writer_version, needed.min_writer_version),
         )
-    lists_reader = bool(wanted_reader) or now.reader_features is not None
+    lists_reader = bool(needed_reader_features) or now.reader_features is not None
     return TableProtocol(
         min_reader_version=3 if lists_reader else now.min_reader_version,
         min_writer_version=_FEATURE_WRITER,
-        reader_features=sorted(reader | wanted_reader) if lists_reader else None,
-        writer_features=sorted(writer | wanted_writer | (reader if lists_reader else set())),
+        reader_features=sorted(reader_features | needed_reader_features) if lists_reader else None,
+        writer_features=sorted(
+            writer_features | needed_writer_features | (reader_features if lists_reader else set())
+        ),
     )
 
 

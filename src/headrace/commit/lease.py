@@ -127,13 +127,13 @@ def acquire_lease(store: WritableStore, *, ttl_ms: int = DEFAULT_TTL_MS) -> Acqu
         newest = _newest(store)
         is_taken_over = False
         if newest is not None:
-            found = _read(store, newest)
-            if found is None:
+            holding = _read(store, newest)
+            if holding is None:
                 continue
-            if not found.is_released:
-                remaining_ms = newest.modified_ms + found.ttl_ms - _store_time_ms(store)
+            if not holding.is_released:
+                remaining_ms = newest.modified_ms + holding.ttl_ms - _store_time_ms(store)
                 if remaining_ms > 0:
-                    return Occupied(holder=found.holder, remaining_ms=remaining_ms)
+                    return Occupied(holder=holding.holder, remaining_ms=remaining_ms)
                 is_taken_over = True
         token = 1 if newest is None else _token(newest) + 1
         if not _create(store, token, record):
@@ -175,10 +175,10 @@ def _create(store: WritableStore, token: int, record: _Record) -> bool:
 
 def _is_ours(store: Store, token: int, record: _Record) -> bool:
     try:
-        found = msgspec.json.decode(store.read(_path(token)), type=_Record)
+        stored = msgspec.json.decode(store.read(_path(token)), type=_Record)
     except (ObjectNotFoundError, msgspec.DecodeError):
         return False
-    return found.id == record.id
+    return stored.id == record.id
 
 
 def _store_time_ms(store: WritableStore) -> int:
@@ -195,7 +195,7 @@ def _newest(store: Store, *, at_least: int = 0) -> ObjectMeta | None:
     """Return the object with the largest token."""
     start_from = _path(at_least).removeprefix(f"{_FOLDER}/") if at_least else ""
     listed = [
-        found for found in store.list(_FOLDER, start_from=start_from) if _token(found) >= at_least
+        meta for meta in store.list(_FOLDER, start_from=start_from) if _token(meta) >= at_least
     ]
     return max(listed, key=_token, default=None)
 
@@ -203,7 +203,7 @@ def _newest(store: Store, *, at_least: int = 0) -> ObjectMeta | None:
 def _delete_older(store: WritableStore, token: int) -> None:
     try:
         listed = list(store.list(_FOLDER))
-        store.delete([found.path for found in listed if 0 <= _token(found) < token])
+        store.delete([meta.path for meta in listed if 0 <= _token(meta) < token])
     except HeadraceError as error:  # harmless: only the highest number counts
         _LOGGER.warning("%s: old leases were not deleted: %s", store.root, error)
 

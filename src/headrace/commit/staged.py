@@ -67,10 +67,10 @@ class Staged:
             content = body.encode(self.commit_id)
             self._store.put(commit_path(version), content, mode=PutMode.CREATE)
         except ObjectExistsError:  # another writer's, or ours if the store repeated the request
-            if not self._stands(version):
+            if not self._is_committed(version):
                 return Conflict(version=version)
         except Exception:
-            if not self._stands(version):
+            if not self._is_committed(version):
                 raise
         return Committed(version=version, commit_id=self.commit_id)
 
@@ -89,7 +89,7 @@ class Staged:
         self._store.delete(self.paths)
         return None
 
-    def _stands(self, version: int) -> bool:
+    def _is_committed(self, version: int) -> bool:
         """Return whether the log shows that our commit created a version."""
         try:
             return is_made_by(self._store, version, self.commit_id) or False

@@ -54,12 +54,12 @@ def judge_maps(
     if judge is None:
         return None
     verdicts = np.ascontiguousarray(verdicts)
-    found = np.empty(maps, dtype=np.bool_)
-    table, room = (np.empty(size, dtype=np.uint8) for size in (_TABLE_BYTES, _ROOM_BYTES))
+    may_match = np.empty(maps, dtype=np.bool_)
+    table, page_buffer = (np.empty(size, dtype=np.uint8) for size in (_TABLE_BYTES, _ROOM_BYTES))
     values, texts = verdicts.shape
-    told = _Maps(
+    request = _Maps(
         *(values, level, texts, verdicts.ctypes.data, table.ctypes.data),
-        *(is_snappy, _ROOM_BYTES, room.ctypes.data, maps, found.ctypes.data),
+        *(is_snappy, _ROOM_BYTES, page_buffer.ctypes.data, maps, may_match.ctypes.data),
     )
     read = np.frombuffer(pages, dtype=np.uint8)
-    return None if judge(read.ctypes.data, len(read), byref(told)) < 0 else found
+    return None if judge(read.ctypes.data, len(read), byref(request)) < 0 else may_match

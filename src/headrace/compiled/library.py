@@ -42,10 +42,10 @@ def function(name: str, *arguments: Any) -> Callable[..., int] | None:
     It is unavailable if it was not built, has another ABI version, or is disabled. It reads numbers
     from Parquet pages as stored, so the machine must be little-endian.
     """
-    found = _library()
-    if found is None:
+    library = _library()
+    if library is None:
         return None
-    declared = getattr(found, name)
+    declared = getattr(library, name)
     declared.argtypes, declared.restype = arguments, ctypes.c_int64
     typed: Callable[..., int] = declared
     return typed
@@ -56,8 +56,8 @@ def _library() -> ctypes.CDLL | None:
     if os.environ.get(SWITCH) == "0" or sys.byteorder != "little":
         return None
     try:
-        found = ctypes.CDLL(str(_FILE))
-        is_whole = all(hasattr(found, name) for name in _FUNCTIONS)
-        return found if is_whole and found.headrace_abi() == _ABI else None
+        library = ctypes.CDLL(str(_FILE))
+        is_whole = all(hasattr(library, name) for name in _FUNCTIONS)
+        return library if is_whole and library.headrace_abi() == _ABI else None
     except (OSError, AttributeError):
         return None

@@ -23,13 +23,13 @@ def paths_in_doubt(
     if search is None or paths.type != pa.string():
         return None
     _, offsets, data = paths.buffers()
-    found = np.empty(len(paths), dtype=np.int64)
+    rows = np.empty(len(paths), dtype=np.int64)
     count = search(
         offsets.address + paths.offset * _OFFSET_BYTES,
         None if data is None else data.address,
         len(paths),
         bitmap.ctypes.data,
         shift,
-        found.ctypes.data,
+        rows.ctypes.data,
     )
-    return found[:count].astype(np.intp, copy=False)
+    return rows[:count].astype(np.intp, copy=False)

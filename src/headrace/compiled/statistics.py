@@ -109,8 +109,8 @@ def _column(kind: Kind, texts: pa.BinaryArray) -> _Column:
 
 def _paths(leaves: Mapping[Path, Kind]) -> list[Path]:
     """Return all prefixes of the leaf paths, level by level, so that siblings are adjacent."""
-    found = {leaf[:depth] for leaf in leaves for depth in range(len(leaf) + 1)} | {()}
-    return sorted(found, key=lambda path: (len(path), path))
+    prefixes = {leaf[:depth] for leaf in leaves for depth in range(len(leaf) + 1)} | {()}
+    return sorted(prefixes, key=lambda path: (len(path), path))
 
 
 def _need_escapes(paths: Sequence[Path]) -> bool:
@@ -123,7 +123,9 @@ def _node(path: Path, paths: Sequence[Path], column: _Column | None) -> _Node:
     if column is not None:
         arrays = (column.valid, column.values, column.bytes)
         return _Node(name, len(name), column.kind, 0, 0, *(a.ctypes.data for a in arrays))
-    children = [index for index, other in enumerate(paths) if other and other[:-1] == path]
+    children = [
+        index for index, candidate in enumerate(paths) if candidate and candidate[:-1] == path
+    ]
     return _Node(name, len(name), _LEVEL, min(children, default=0), len(children))
 
 

@@ -21,17 +21,19 @@ _KEPT = (c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p)
 _WORDS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 
 
-def selected_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringArray:
-    """Return the strings for which `kept` is true."""
+def selected_texts(texts: pa.StringArray, mask: Mask, memory: Memory) -> pa.StringArray:
+    """Return the strings for which the mask is true."""
     copy = function("headrace_kept_texts", *_KEPT)
     validity, offsets, data = texts.buffers()
     if copy is None or validity is not None or texts.offset or data is None:
-        return texts.filter(pa.array(kept))
-    count = int(np.count_nonzero(kept))
+        return texts.filter(pa.array(mask))
+    count = int(np.count_nonzero(mask))
     ends, out = memory.block((count + 1) * OFFSET_BYTES), memory.block(data.size)
-    mask = np.ascontiguousarray(kept)
+    contiguous = np.ascontiguousarray(mask)
     size = copy(
-        *(offsets.address, data.address, mask.ctypes.data, len(texts)), ends.address, out.address
+        *(offsets.address, data.address, contiguous.ctypes.data, len(texts)),
+        ends.address,
+        out.address,
     )
     return pa.StringArray.from_buffers(
         count, ends.buffer((count + 1) * OFFSET_BYTES), out.buffer(size)

@@ -78,7 +78,7 @@ def texts_loop() -> Callable[[Any, Any], int]:
     Raises:
         ValueError: there is no compiled library.
     """
-    found = function("headrace_texts", POINTER(Chunk), POINTER(Rows))
-    if found is None:
+    loop = function("headrace_texts", POINTER(Chunk), POINTER(Rows))
+    if loop is None:
         raise ValueError("there is no compiled library")
-    return found
+    return loop

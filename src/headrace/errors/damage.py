@@ -110,7 +110,7 @@ class PartitionValueError(DamageError):
         self.column, self.value, self.type_name = column, value, type_name
         super().__init__(
             f"partition value {value!r} of column {column} is not of type {type_name}; "
-            "read partition_values for the text as it stands in the log"
+            "read partition_values for the text in the log"
         )
 
 

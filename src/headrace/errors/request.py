@@ -31,7 +31,7 @@ class FilesNotSeenError(RequestError):
     def __init__(self, *, table: str, expected: int, seen: int) -> None:
         self.table, self.expected, self.seen = table, expected, seen
         super().__init__(
-            f"{table}: Spark was given {expected} files and sees {seen}, so rows would be "
+            f"{table}: Spark should read {expected} files and sees {seen}, so rows would be "
             "missing; it ignores names that start with _ or a dot: read such a table with a "
             "classic session instead of Spark Connect"
         )
@@ -140,7 +140,7 @@ class UnsupportedPredicateError(RequestError):
 
 
 class StatementSyntaxError(RequestError):
-    """A SQL statement about a state is not written as the grammar has it."""
+    """A SQL statement about a state does not follow the grammar."""
 
     code = "STATEMENT_SYNTAX"
 
@@ -148,6 +148,6 @@ class StatementSyntaxError(RequestError):
         self.statement, self.expected, self.found = statement, expected, found
         self.position = position
         super().__init__(
-            f"cannot read {statement!r} at character {position}: {found} stands where {expected} "
-            "should; see the guide to SQL for the grammar"
+            f"cannot parse {statement!r} at character {position}: expected {expected}, found "
+            f"{found}; see the guide to SQL for the grammar"
         )

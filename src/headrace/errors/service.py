@@ -52,7 +52,7 @@ class TableNotServedError(ServiceError):
 
 
 class RequestTooLargeError(ServiceError):
-    """A request has more bytes than the server reads."""
+    """A request is larger than the server allows."""
 
     code = "REQUEST_TOO_LARGE"
 
@@ -72,13 +72,15 @@ class UnsupportedMediaError(ServiceError):
 
 
 class NotAcceptableError(ServiceError):
-    """A client takes no format that the server writes."""
+    """A client accepts no format that the server writes."""
 
     code = "NOT_ACCEPTABLE"
 
     def __init__(self, *, offered: Sequence[str]) -> None:
         self.offered = tuple(offered)
-        super().__init__(f"the server writes none of that; accept {' or '.join(self.offered)}")
+        super().__init__(
+            f"the server writes none of the accepted formats; accept {' or '.join(self.offered)}"
+        )
 
 
 class ServerBusyError(ServiceError):
@@ -123,7 +125,7 @@ class StreamIncompleteError(ServiceError):
 
 
 class RemoteFailedError(ServiceError):
-    """A server cannot be reached, or failed in a way that has no code of its own."""
+    """A server cannot be reached, or failed with an error that has no code."""
 
     code = "REMOTE_FAILED"
 

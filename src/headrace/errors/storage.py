@@ -54,7 +54,7 @@ class ObjectTooShortError(StorageError):
 
 
 class StoreFailedError(StorageError):
-    """The store answered with an error of its own.
+    """The store returned an error.
 
     `transient` says whether a retry may help: yes for a broken connection, no for a missing
     permission.
@@ -101,7 +101,7 @@ class BucketNotFoundError(StorageError):
 
 
 class AccessDeniedError(StorageError):
-    """The store knows who asks, and refuses."""
+    """The store accepts the credentials, but refuses access."""
 
     code = "ACCESS_DENIED"
 
@@ -109,7 +109,7 @@ class AccessDeniedError(StorageError):
         self.path, self.store, self.reason = path, store, reason
         super().__init__(
             f"{path}: {store} refuses access ({reason}); allow these credentials to read and list "
-            "there, or use others. Stores also refuse what does not exist where one may not list"
+            "it, or use others. Without the right to list, stores also refuse missing objects"
         )
 
 
@@ -124,7 +124,7 @@ class CredentialError(StorageError):
 
 
 class WrongRegionError(StorageError):
-    """The bucket belongs to another region than the one that was asked."""
+    """The bucket belongs to another region than the one that was configured."""
 
     code = "WRONG_REGION"
 
@@ -144,13 +144,13 @@ class RedirectRefusedError(StorageError):
     def __init__(self, *, path: str, store: str) -> None:
         self.path, self.store = path, store
         super().__init__(
-            f"{path}: {store} redirects to another host, which is refused; use the address that "
-            "the store has now"
+            f"{path}: {store} redirects to another host, which is refused; use the store's current "
+            "address"
         )
 
 
 class ReadOnlyStoreError(StorageError):
-    """Something was to be written to a store that can only be read."""
+    """A write was attempted on a read-only store."""
 
     code = "READ_ONLY_STORE"
 
@@ -160,7 +160,7 @@ class ReadOnlyStoreError(StorageError):
 
 
 class ListingUnavailableError(StorageError):
-    """A web server does not tell which files a folder has."""
+    """A web server does not list the files of a folder."""
 
     code = "LISTING_UNAVAILABLE"
 
@@ -259,5 +259,5 @@ class StateConflictError(StorageError):
         first = ", ".join(self.paths[:3]) + (", …" if len(self.paths) > 3 else "")  # noqa: PLR2004
         super().__init__(
             f"{table}: {len(self.paths)} of the files to remove are no longer live in version "
-            f"{version}: {first}; nothing was committed: read the table again and decide anew"
+            f"{version}: {first}; nothing was committed: read the table again and decide again"
         )

@@ -62,13 +62,13 @@ class UnsupportedFileError(TableError):
 
 
 class UnsupportedStateError(TableError):
-    """A state is healthy, but has a format version or a codec that is not read here."""
+    """A state is healthy, but has a format version or a codec that is not supported."""
 
     code = "UNSUPPORTED_STATE"
 
     def __init__(self, *, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
-        super().__init__(f"{path}: {reason}; upgrade Headrace, or have the state written anew")
+        super().__init__(f"{path}: {reason}; upgrade Headrace, or rewrite the state")
 
 
 class CatalogManagedError(TableError):
@@ -231,7 +231,7 @@ class DowngradeRefusedError(TableError):
 
 
 class NotIndexTablesError(TableError):
-    """A command of IndexTables logs was given a table without such a log."""
+    """A command for IndexTables logs was used on a table without such a log."""
 
     code = "NOT_INDEXTABLES"
 

@@ -40,7 +40,7 @@ class Counts(msgspec.Struct, kw_only=True):
     commit_cache_hits: int = 0
     """Commits of a remote store found in the cache."""
     listing_cache_hits: int = 0
-    """File listings found in the cache: nothing of the log was read for them."""
+    """File lists found in the cache: nothing of the log was read for them."""
     row_groups_skipped: int = 0
     """Row groups skipped without reading an add."""
     chunks_decoded: int = 0

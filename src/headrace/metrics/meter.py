@@ -50,10 +50,10 @@ class Meter:
             for name, number in more.items():
                 setattr(self._counts, name, getattr(self._counts, name) + number)
 
-    def merge(self, other: Counts) -> None:
+    def merge(self, worker_counts: Counts) -> None:
         """Add the counts of a worker, which started from zero."""
         with self._lock:
-            self._counts.add(other)
+            self._counts.add(worker_counts)
 
     def start(self) -> None:
         """Restart the clock."""
