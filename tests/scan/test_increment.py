@@ -71,7 +71,7 @@ def test_an_older_list_may_have_its_paths_in_another_type_of_text(
 
 
 def test_another_condition_is_refused(table: Path) -> None:
-    with pytest.raises(IncrementRefusedError, match="listed under"):
+    with pytest.raises(IncrementRefusedError, match="listed with"):
         Table(table).snapshot().scan(where="id = 1").since([], version=1)
 
 

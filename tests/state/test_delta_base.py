@@ -231,7 +231,7 @@ def lead_outside(table: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda table: damage_state(table, anchor=None), "which log it was made from"),
+        (lambda table: damage_state(table, anchor=None), "not record the log it was made from"),
         (lambda table: damage_state(table, metadata=None), "lacks the table's protocol"),
         (lambda table: damage_state(table, metadata="{"), "cannot be decoded"),
         (lambda table: damage_state(table, format_version=9), "format version is 9"),

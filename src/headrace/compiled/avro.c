@@ -1,6 +1,6 @@
-/* Avro records into columns: one pass that checks all bytes and fills them. Where the caller does not
-   know how large they are at most, a pass that only counts comes first. What the schema makes of the
-   bytes is given as a list of operations, each value followed by those of its parts. */
+/* Decoding Avro records into columns, in one pass that checks all bytes and fills the columns. If the
+   caller does not know the maximum size of the columns, a pass that only counts comes first. The
+   schema is a list of operations: each value is followed by its parts. */
 #include "kernels.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static void put_number(reader *in, op self, int64_t number) {
   headrace_avro_column *column = in->columns + self->column;
   if (in->fills) {
     column->valid[column->count] = 1;
-    if (column->numbers) column->numbers[column->count] = number; /* a record has none */
+    if (column->numbers) column->numbers[column->count] = number; /* a record has no numbers */
   }
   column->count++;
 }
@@ -72,7 +72,7 @@ static int put_text(reader *in, op self, const uint8_t *text, int64_t size) {
   if (!is_text(text, size) || column->bytes + size > INT32_MAX) return 0;
   if (in->fills) {
     column->valid[column->count] = 1;
-    if (size <= 16 && in->end - text >= 16) /* most are short: the bytes after them do no harm */
+    if (size <= 16 && in->end - text >= 16) /* most strings are short; the extra bytes are overwritten later */
       memcpy(column->data + column->bytes, text, 16);
     else
       memcpy(column->data + column->bytes, text, (size_t)size);
@@ -83,7 +83,7 @@ static int put_text(reader *in, op self, const uint8_t *text, int64_t size) {
   return 1;
 }
 
-/* The column of lists or maps counts in `bytes` how many items there are. */
+/* Put a list or map; `bytes` of its column counts the items. */
 static void put_items(reader *in, op self, int64_t items) {
   headrace_avro_column *column = in->columns + self->column;
   if (in->fills) {
@@ -123,7 +123,7 @@ static int read_items(reader *in, op self) {
       if (count == INT64_MIN || !read_long(in, &size) || size < 0 || size > in->end - in->at) return 0;
       count = -count;
     }
-    if (count > in->end - in->at) return 0; /* an item has at least a byte */
+    if (count > in->end - in->at) return 0; /* every item has at least a byte */
     for (int64_t i = 0; i < count; i++)
       for (op part = self + 1; part < self + self->size; part += part->size)
         if (!read_value(in, part)) return 0;

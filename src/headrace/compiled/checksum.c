@@ -6,10 +6,10 @@ enum { TABLES = 16, BYTES = 256, WORD_BYTES = 4 };
 
 #define REVERSED_POLYNOMIAL 0xEDB88320u
 
-/* What a byte changes in the checksum when as many others follow it as its table's number says. */
+/* tables[n][byte] is the contribution of a byte to the checksum when n bytes follow it. */
 static uint32_t tables[TABLES][BYTES];
 
-/* Filled when the library is loaded, before any thread can look. */
+/* Runs when the library is loaded, before any thread can read the tables. */
 __attribute__((constructor)) static void fill_tables(void) {
   for (uint32_t byte = 0; byte < BYTES; byte++) {
     uint32_t sum = byte;
@@ -23,18 +23,18 @@ __attribute__((constructor)) static void fill_tables(void) {
     }
 }
 
-/* The same for the four bytes of a word, the last of which has so many others behind it. */
-static inline uint32_t changed_by(uint32_t word, int behind) {
-  return tables[behind + 3][word & 255] ^ tables[behind + 2][word >> 8 & 255] ^
-         tables[behind + 1][word >> 16 & 255] ^ tables[behind][word >> 24];
+/* Return the contribution of a four-byte word that `following` bytes follow. */
+static inline uint32_t changed_by(uint32_t word, int following) {
+  return tables[following + 3][word & 255] ^ tables[following + 2][word >> 8 & 255] ^
+         tables[following + 1][word >> 16 & 255] ^ tables[following][word >> 24];
 }
 
 int64_t headrace_crc32(const uint8_t *data, int64_t size) {
   uint32_t sum = UINT32_MAX;
   for (; size >= TABLES; size -= TABLES, data += TABLES) {
     uint32_t words[TABLES / WORD_BYTES];
-    memcpy(words, data, TABLES); /* little-endian, as the machine must be */
-    /* Sixteen lookups that do not wait for each other. */
+    memcpy(words, data, TABLES); /* little-endian, like the machine */
+    /* Sixteen independent lookups. */
     sum = changed_by(words[0] ^ sum, 12) ^ changed_by(words[1], 8) ^ changed_by(words[2], 4) ^
           changed_by(words[3], 0);
   }

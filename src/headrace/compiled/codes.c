@@ -9,14 +9,14 @@ enum { MOST_BITS = 16, UNKNOWN = 2 };
 
 typedef struct {
   const headrace_maps *maps;
-  int32_t bits, width; /* of a code, and of all codes of a map */
-  uint8_t *at, *end;   /* of the verdicts */
-  uint32_t number;     /* the codes of a map that is not complete yet, the first one lowest */
-  int32_t shift;       /* how many bits they take */
-  uint8_t said;        /* all verdicts or-ed together */
+  int32_t bits, width; /* the bits of a code, and of all codes of a map */
+  uint8_t *at, *end;   /* the next verdict, and the end of the page's verdicts */
+  uint32_t number;     /* the codes of an incomplete map, the first in the lowest bits */
+  int32_t shift;       /* the number of bits in `number` */
+  uint8_t any_verdict;        /* the OR of all verdicts */
 } judge;
 
-/* What is said of each number that the codes of a map may make up. */
+/* Compute the verdict on every combination of codes that a map may have. */
 static void make_table(judge *to, int32_t bits) {
   const headrace_maps *maps = to->maps;
   to->bits = bits;
@@ -32,20 +32,20 @@ static void make_table(judge *to, int32_t bits) {
   }
 }
 
-static inline void say(judge *to, uint32_t number) {
-  to->said |= *to->at++ = to->maps->table[number];
+static inline void put_verdict(judge *to, uint32_t number) {
+  to->any_verdict |= *to->at++ = to->maps->table[number];
 }
 
 static inline void add_code(judge *to, uint32_t code) {
   to->number |= code << to->shift;
   to->shift += to->bits;
   if (to->shift < to->width) return;
-  say(to, to->number);
+  put_verdict(to, to->number);
   to->number = 0;
   to->shift = 0;
 }
 
-/* Whole maps, as long as a word can be read; it is most of the work. */
+/* Judge whole maps while a word can be read; this is most of the work. */
 static void take_maps(judge *to, runs *codes) {
   const input run = codes->packed;
   const int64_t bits = (run.end - run.at) * 8 - 32 - codes->place, maps = to->end - to->at;
@@ -55,33 +55,33 @@ static void take_maps(judge *to, runs *codes) {
   uint8_t *restrict verdicts = to->at;
   const uint32_t mask = (1u << to->width) - 1;
   int64_t place = codes->place;
-  uint8_t said = 0;
+  uint8_t any_verdict = 0;
   for (int64_t map = 0; map < count; map++, place += to->width) {
     uint32_t word;
     memcpy(&word, from + (place >> 3), sizeof word);
-    said |= verdicts[map] = table[word >> (place & 7) & mask];
+    any_verdict |= verdicts[map] = table[word >> (place & 7) & mask];
   }
   to->at += count;
-  to->said |= said;
+  to->any_verdict |= any_verdict;
   codes->place = place;
-  codes->left -= (uint64_t)(count * to->maps->values);
+  codes->remaining -= (uint64_t)(count * to->maps->values);
 }
 
-/* The codes of a run: of whole maps at once, of those at its ends one by one. */
+/* Judge the codes of a run: whole maps at once, codes at its ends one by one. */
 static bool take_run(judge *to, runs *codes) {
   uint32_t code;
   if (!begin_run(codes)) return false;
-  while (codes->left && to->at < to->end) {
+  while (codes->remaining && to->at < to->end) {
     if (codes->is_packed && !to->shift) take_maps(to, codes);
-    if (!codes->left || to->at == to->end) break;
+    if (!codes->remaining || to->at == to->end) break;
     next_number(codes, &code);
     add_code(to, code);
   }
   return true;
 }
 
-/* Whether all values of a page are there: one run says so. */
-static bool are_there(input levels, int32_t level, int32_t count) {
+/* Return whether all values of a page are present, which must be stored as one run. */
+static bool are_all_present(input levels, int32_t level, int32_t count) {
   uint64_t head;
   return read_varint(&levels, &head) && !(head & 1) && head >> 1 >= (uint64_t)count &&
          levels.at < levels.end && *levels.at == level;
@@ -91,21 +91,21 @@ static bool take_codes(judge *to, input page, int32_t count) {
   input levels;
   const headrace_maps *maps = to->maps;
   if (!count) return true;
-  if (!take_levels(&page, &levels)) return false; /* of repetition, which the keys have told */
-  if (!take_levels(&page, &levels) || !are_there(levels, maps->level, count)) return false;
-  const int64_t here = count / maps->values;
-  if (count % maps->values || here > maps->verdict_count - (to->at - maps->found)) return false;
+  if (!take_levels(&page, &levels)) return false; /* repetition levels, which are those of the keys */
+  if (!take_levels(&page, &levels) || !are_all_present(levels, maps->level, count)) return false;
+  const int64_t portion = count / maps->values;
+  if (count % maps->values || portion > maps->verdict_count - (to->at - maps->may_match)) return false;
   if (page.at == page.end) return false;
   const int32_t bits = *page.at++;
   if (bits * maps->values > MOST_BITS) return false;
   if (bits != to->bits) make_table(to, bits);
-  to->end = to->at + here;
-  if (!bits) /* there is but one code, of which nothing is written */
-    while (to->at < to->end) say(to, 0);
+  to->end = to->at + portion;
+  if (!bits) /* all codes are zero and take no space */
+    while (to->at < to->end) put_verdict(to, 0);
   runs codes = {.from = page, .bits = bits};
   while (to->at < to->end)
     if (!take_run(to, &codes)) return false;
-  return to->said < UNKNOWN && !to->shift;
+  return to->any_verdict < UNKNOWN && !to->shift;
 }
 
 static bool take_page(judge *to, input *from) {
@@ -124,8 +124,8 @@ static bool take_page(judge *to, input *from) {
 
 int64_t headrace_judge_maps(const uint8_t *pages, int64_t size, const headrace_maps *maps) {
   input from = {pages, pages + size};
-  judge to = {.maps = maps, .bits = -1, .at = maps->found};
+  judge to = {.maps = maps, .bits = -1, .at = maps->may_match};
   while (from.at < from.end)
     if (!take_page(&to, &from)) return -1;
-  return to.at == maps->found + maps->verdict_count ? to.said : -1;
+  return to.at == maps->may_match + maps->verdict_count ? to.any_verdict : -1;
 }

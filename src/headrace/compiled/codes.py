@@ -29,7 +29,7 @@ class _Maps(Structure):
         ("room_size", c_int64),
         ("room", c_void_p),
         ("verdict_count", c_int64),
-        ("found", c_void_p),
+        ("may_match", c_void_p),
     )
 
 

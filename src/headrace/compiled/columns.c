@@ -1,18 +1,18 @@
 #include "columns.h"
 
-enum { SPARSE = 3 }; /* with fewer chosen rows than one in so many, only their codes are unpacked */
+enum { SPARSE = 3 }; /* if fewer than one in SPARSE rows is chosen, only their codes are unpacked */
 
-/* Up to SEGMENT rows of a page: which of them are null, and which are written. */
+/* Up to SEGMENT rows of a page: which are null, and which are written. */
 typedef struct {
   int64_t rows;
-  int64_t values;         /* of them that are not null */
-  const uint8_t *levels;  /* 0: null; NULL: none is */
-  const uint32_t *chosen; /* the rows to write, counted from `first`; NULL: all */
+  int64_t values;         /* the number of non-null rows */
+  const uint8_t *levels;  /* 0 for a null row; NULL if no row is null */
+  const uint32_t *chosen; /* the rows to write; the segment starts at `first`. NULL: all */
   int64_t written, first;
-  uint16_t place[SEGMENT]; /* where there are nulls: the index of each row's value */
+  uint16_t place[SEGMENT]; /* if there are nulls: the index of each row's value */
 } segment;
 
-/* The index among the values of the row that is written as number `n`; -1: it is null. */
+/* Return the value index of the n-th written row; -1 if it is null. */
 static inline int64_t value_of(const segment *part, int64_t n) {
   const int64_t row = part->chosen ? part->chosen[n] - part->first : n;
   if (!part->levels) return row;
@@ -52,7 +52,7 @@ WRITE_FIXED(uint64_t)
 LOOK_UP(uint32_t)
 LOOK_UP(uint64_t)
 
-/* Copy a short text by steps where there is room to read and to write beyond its end. */
+/* Copy a string in fixed steps if there is space to read and write beyond its end. */
 static inline void copy_text(
     uint8_t *to, const uint8_t *to_end, const uint8_t *from, const uint8_t *from_end, uint32_t size) {
   if (to_end - to < (int64_t)size + COPY_STEP || from_end - from < (int64_t)size + COPY_STEP) {
@@ -62,7 +62,7 @@ static inline void copy_text(
   for (uint32_t done = 0; done < size; done += COPY_STEP) memcpy(to + done, from + done, COPY_STEP);
 }
 
-/* Write the texts of a segment. `starts` and `sizes` say where those of its values are. */
+/* Write the strings of a segment; `starts` and `sizes` locate its values. */
 static int64_t write_texts(const segment *part, const uint8_t *from, const uint8_t *from_end,
                            const uint32_t *starts, const uint32_t *sizes, headrace_column *chunk,
                            headrace_batch *to) {
@@ -73,7 +73,7 @@ static int64_t write_texts(const segment *part, const uint8_t *from, const uint8
   }
   int64_t used = to->offsets[to->written];
   if (total > to->capacity - used) {
-    chunk->wanted = used + total;
+    chunk->needed = used + total;
     return HEADRACE_MORE_OUT;
   }
   int32_t *offsets = to->offsets + to->written + 1;
@@ -89,8 +89,8 @@ static int64_t write_texts(const segment *part, const uint8_t *from, const uint8
   return HEADRACE_DONE;
 }
 
-/* Write the texts that codes stand for, none of them null, where no bound needs a look: the caller
-   has made sure of room for the longest text in every row, and of COPY_STEP bytes after the last. */
+/* Write the dictionary strings of codes without nulls and without bound checks: the caller has ensured
+   space for the longest string in every row, and COPY_STEP bytes after the last. */
 static void write_short_texts(
     const segment *part, const uint32_t *codes, const headrace_column *chunk, headrace_batch *to) {
   int64_t used = to->offsets[to->written];
@@ -104,12 +104,12 @@ static void write_short_texts(
   }
 }
 
-/* The texts of a page that is not coded. */
+/* Locate the strings of a page that has no codes. */
 static bool find_texts(position *at, int64_t count, uint32_t *starts, uint32_t *sizes) {
   const uint8_t *begin = at->values.at;
   for (int64_t n = 0; n < count; n++) {
     if (at->values.end - at->values.at < LENGTH_SIZE) return false;
-    memcpy(sizes + n, at->values.at, LENGTH_SIZE); /* little-endian, as the machine must be */
+    memcpy(sizes + n, at->values.at, LENGTH_SIZE); /* little-endian, like the machine */
     at->values.at += LENGTH_SIZE;
     if (sizes[n] > at->values.end - at->values.at || at->values.at - begin > INT32_MAX) return false;
     starts[n] = (uint32_t)(at->values.at - begin);
@@ -118,7 +118,7 @@ static bool find_texts(position *at, int64_t count, uint32_t *starts, uint32_t *
   return true;
 }
 
-/* Write the chosen rows of a segment, whose codes have been unpacked if the page has any. */
+/* Write the chosen rows of a segment; codes, if any, have been unpacked. */
 static int64_t write_values(headrace_column *chunk, position *at, const segment *part,
                             const uint32_t *codes, headrace_batch *to) {
   if (to->as_codes) {
@@ -126,11 +126,11 @@ static int64_t write_values(headrace_column *chunk, position *at, const segment 
     return HEADRACE_DONE;
   }
   if (chunk->width) {
-    uint64_t found[SEGMENT];
-    const void *values = found;
+    uint64_t looked_up[SEGMENT];
+    const void *values = looked_up;
     if (at->is_coded) {
       (chunk->width == 4 ? look_up_uint32_t : look_up_uint64_t)(
-          codes, part->values, chunk->dictionary, found);
+          codes, part->values, chunk->dictionary, looked_up);
     } else {
       const int64_t size = part->values * chunk->width;
       if (at->values.end - at->values.at < size) return HEADRACE_UNUSUAL;
@@ -151,8 +151,8 @@ static int64_t write_values(headrace_column *chunk, position *at, const segment 
   if (!part->levels && at->longest <= COPY_STEP && chunk->starts[at->entries] + COPY_STEP <= chunk->dictionary_room) {
     if (part->written * at->longest + COPY_STEP > room) {
       const int64_t rows = (to->chosen ? to->chosen_count : to->rows) - to->written;
-      chunk->wanted = to->capacity - room + rows * at->longest + COPY_STEP;
-      if (chunk->wanted <= INT32_MAX) return HEADRACE_MORE_OUT;
+      chunk->needed = to->capacity - room + rows * at->longest + COPY_STEP;
+      if (chunk->needed <= INT32_MAX) return HEADRACE_MORE_OUT;
     } else {
       write_short_texts(part, codes, chunk, to);
       return HEADRACE_DONE;
@@ -166,7 +166,7 @@ static int64_t write_values(headrace_column *chunk, position *at, const segment 
                      sizes, chunk, to);
 }
 
-/* Decode the next rows of a page, at most SEGMENT. They are skipped unless `to` is given. */
+/* Decode the next rows of a page, at most SEGMENT; skip them if `to` is NULL. */
 static int64_t take_segment(headrace_column *chunk, position *at, int64_t rows, headrace_batch *to) {
   uint8_t levels[SEGMENT];
   uint32_t codes[SEGMENT];
@@ -197,7 +197,7 @@ static int64_t take_segment(headrace_column *chunk, position *at, int64_t rows, 
       if (!take_chosen_numbers(
               &at->codes, rows, part.chosen, part.first, part.written, codes, &largest))
         return HEADRACE_UNUSUAL;
-      part.chosen = NULL; /* from here on the segment has the chosen rows alone */
+      part.chosen = NULL; /* the segment now has only the chosen rows */
       part.rows = part.values = part.written;
     } else if (!take_numbers(&at->codes, codes, part.values, &largest)) {
       return HEADRACE_UNUSUAL;
@@ -230,8 +230,8 @@ static int64_t take_segment(headrace_column *chunk, position *at, int64_t rows, 
   return HEADRACE_DONE;
 }
 
-/* How many of the next rows are not written. */
-static int64_t unwanted_rows(const headrace_batch *to) {
+/* Return the number of rows before the next one to write. */
+static int64_t skippable_rows(const headrace_batch *to) {
   if (!to->chosen) return to->skip;
   const int64_t next = to->chosen_done < to->chosen_count ? to->chosen[to->chosen_done] : to->rows;
   return to->skip + next - to->done;
@@ -248,10 +248,10 @@ int64_t headrace_take_column(headrace_column *chunk, headrace_batch *to) {
   while (status == HEADRACE_DONE && (to->skip || to->done < to->rows)) {
     if (!at.rows) {
       if (chunk->input_at > chunk->input_size) { /* pages were skipped beyond the window */
-        chunk->wanted = HEADER_GUESS;
+        chunk->needed = HEADER_GUESS;
         status = HEADRACE_MORE_INPUT;
       } else {
-        status = next_page(chunk, &at, unwanted_rows(to));
+        status = next_page(chunk, &at, skippable_rows(to));
       }
       continue;
     }
@@ -263,7 +263,7 @@ int64_t headrace_take_column(headrace_column *chunk, headrace_batch *to) {
         status = HEADRACE_NOT_CODED;
         break;
       }
-      const position before = at; /* a segment that lacks room is decoded again */
+      const position before = at; /* a segment without enough space is decoded again */
       status = take_segment(chunk, &at, rows, to->skip ? NULL : to);
       if (status != HEADRACE_DONE) {
         at = before;
@@ -292,16 +292,16 @@ int64_t headrace_dictionary(const headrace_column *chunk, int32_t *offsets, uint
 }
 
 int64_t headrace_set_bits(const uint8_t *bits, int64_t first, int64_t count, uint32_t *out) {
-  int64_t found = 0, at = 0;
+  int64_t written = 0, at = 0;
   while (at < count) {
     const int64_t bit = first + at;
     uint64_t word = 0;
-    int64_t here = 56; /* whole bytes, wherever in a byte the first bit is */
-    if (here > count - at) here = count - at;
-    memcpy(&word, bits + (bit >> 3), (size_t)(((bit & 7) + here + 7) >> 3));
-    word = word >> (bit & 7) & ((1ull << here) - 1);
-    for (; word; word &= word - 1) out[found++] = (uint32_t)(at + __builtin_ctzll(word));
-    at += here;
+    int64_t portion = 56; /* fits a word wherever the first bit is in its byte */
+    if (portion > count - at) portion = count - at;
+    memcpy(&word, bits + (bit >> 3), (size_t)(((bit & 7) + portion + 7) >> 3));
+    word = word >> (bit & 7) & ((1ull << portion) - 1);
+    for (; word; word &= word - 1) out[written++] = (uint32_t)(at + __builtin_ctzll(word));
+    at += portion;
   }
-  return found;
+  return written;
 }

@@ -1,4 +1,4 @@
-/* A column chunk of a flat column: its pages, one after the other, and what has been decoded. */
+/* Decoding the pages of a column chunk of a flat column, one after the other. */
 #ifndef HEADRACE_COLUMNS_H
 #define HEADRACE_COLUMNS_H
 
@@ -12,40 +12,40 @@
 enum { SEGMENT = 4096, LENGTH_SIZE = 4, COPY_STEP = 32 };
 enum { HEADER_GUESS = 1 << 12, LARGEST_HEADER = 1 << 20 };
 
-/* The position in a chunk, kept between calls. */
+/* The position in a chunk, preserved between calls. */
 typedef struct {
-  int64_t rows;       /* left in the page */
-  int64_t entries;    /* in the dictionary */
-  int64_t longest;    /* of its byte arrays */
-  input values;       /* PLAIN values left in the page */
-  runs levels, codes; /* the rest of those in the page */
+  int64_t rows;       /* remaining in the page */
+  int64_t entries;    /* number of dictionary entries */
+  int64_t longest;    /* size of the longest entry */
+  input values;       /* remaining PLAIN values of the page */
+  runs levels, codes; /* remaining levels and codes of the page */
   bool is_skipped;    /* the page was not decompressed */
   bool is_coded;
-  bool has_levels; /* else no row of the page is null */
+  bool has_levels; /* if false, no row of the page is null */
   bool has_dictionary;
 } position;
 
 _Static_assert(sizeof(position) <= sizeof((headrace_column){0}.state), "no room for the state");
 
-/* Unpack `count` numbers. The largest is added to `largest`, so that it can be checked once. */
+/* Unpack `count` numbers, and raise `largest` to the largest of them, to check it once. */
 static inline bool take_numbers(runs *of, uint32_t *out, int64_t count, uint32_t *largest) {
   if (!of->bits) {
     memset(out, 0, (size_t)count * sizeof *out);
     return true;
   }
   while (count) {
-    if (!of->left && !begin_run(of)) return false;
-    const int64_t here = (int64_t)of->left < count ? (int64_t)of->left : count;
+    if (!of->remaining && !begin_run(of)) return false;
+    const int64_t portion = (int64_t)of->remaining < count ? (int64_t)of->remaining : count;
     int64_t at = 0;
     uint32_t top = *largest;
     if (of->is_packed) {
       const uint64_t mask = (1ull << of->bits) - 1;
       const int64_t bytes = of->packed.end - of->packed.at;
       const uint64_t start = (uint64_t)of->place, bits = (uint64_t)of->bits;
-      /* As many as can be read by words of eight bytes. */
+      /* The numbers that can be read with whole eight-byte words. */
       int64_t whole = bytes >= 8 ? (int64_t)(((uint64_t)(bytes - 7) * 8 - 1) / bits) + 1 : 0;
       whole -= (int64_t)(start / bits);
-      if (whole > here) whole = here;
+      if (whole > portion) whole = portion;
       for (; at < whole; at++) {
         const uint64_t bit = start + (uint64_t)at * bits;
         uint64_t word;
@@ -55,33 +55,33 @@ static inline bool take_numbers(runs *of, uint32_t *out, int64_t count, uint32_t
         top = number > top ? number : top;
       }
       of->place += at * of->bits;
-      for (; at < here; at++) {
+      for (; at < portion; at++) {
         const uint32_t number = packed_number(of);
         out[at] = number;
         top = number > top ? number : top;
       }
     } else {
       const uint32_t number = of->number;
-      for (; at < here; at++) out[at] = number;
+      for (; at < portion; at++) out[at] = number;
       top = number > top ? number : top;
     }
     *largest = top;
-    of->left -= (uint64_t)here;
-    out += here;
-    count -= here;
+    of->remaining -= (uint64_t)portion;
+    out += portion;
+    count -= portion;
   }
   return true;
 }
 
-/* Unpack the chosen ones of the next `rows` numbers; `chosen` counts from `first` on. */
+/* Unpack the chosen ones of the next `rows` numbers; indices in `chosen` start at `first`. */
 static inline bool take_chosen_numbers(runs *of, int64_t rows, const uint32_t *chosen, int64_t first,
                                        int64_t count, uint32_t *out, uint32_t *largest) {
   int64_t row = 0, done = 0;
   uint32_t top = 0;
   while (row < rows) {
-    if (of->bits && !of->left && !begin_run(of)) return false;
-    const int64_t here = of->bits && (int64_t)of->left < rows - row ? (int64_t)of->left : rows - row;
-    const int64_t end = first + row + here;
+    if (of->bits && !of->remaining && !begin_run(of)) return false;
+    const int64_t portion = of->bits && (int64_t)of->remaining < rows - row ? (int64_t)of->remaining : rows - row;
+    const int64_t end = first + row + portion;
     for (; done < count && chosen[done] < end; done++) {
       uint32_t number = of->bits ? of->number : 0;
       if (of->bits && of->is_packed) {
@@ -95,40 +95,40 @@ static inline bool take_chosen_numbers(runs *of, int64_t rows, const uint32_t *c
       top = number > top ? number : top;
     }
     if (of->bits) {
-      of->left -= (uint64_t)here;
-      if (of->is_packed) of->place += here * of->bits;
+      of->remaining -= (uint64_t)portion;
+      if (of->is_packed) of->place += portion * of->bits;
     }
-    row += here;
+    row += portion;
   }
   *largest = top;
   return done == count;
 }
 
-/* Whether a page's levels are one run of ones: no row of it is null. */
+/* Return whether the levels of a page are one run of ones, so that no row is null. */
 static inline bool are_all_defined(runs levels, int64_t rows) {
   return begin_run(&levels) && !levels.is_packed && levels.number == 1 &&
-         levels.left >= (uint64_t)rows;
+         levels.remaining >= (uint64_t)rows;
 }
 
-/* Whether a page's levels are runs of just as many rows, but for the padding of the last. */
+/* Return whether the levels of a page are exactly `rows`, except for the padding of the last run. */
 static inline bool are_whole(runs levels, int64_t rows) {
   uint64_t total = 0;
   levels.is_packed = false;
   while (levels.from.at < levels.from.end) {
     if (!begin_run(&levels)) return false;
-    total += levels.left;
+    total += levels.remaining;
   }
   return total >= (uint64_t)rows && total - (uint64_t)rows < (levels.is_packed ? 8u : 1u);
 }
 
-/* Note where each entry of a dictionary of byte arrays starts. */
+/* Record where each entry of a dictionary of byte arrays starts. */
 static inline bool find_entries(
     const headrace_column *chunk, int64_t count, int64_t size, int64_t *longest) {
   int64_t at = 0;
   for (int64_t entry = 0; entry < count; entry++) {
     uint32_t length;
     if (size - at < LENGTH_SIZE) return false;
-    memcpy(&length, chunk->dictionary + at, LENGTH_SIZE); /* little-endian, as the machine must be */
+    memcpy(&length, chunk->dictionary + at, LENGTH_SIZE); /* little-endian, like the machine */
     at += LENGTH_SIZE;
     if (length > size - at) return false;
     chunk->starts[entry] = (int32_t)at;
@@ -151,7 +151,7 @@ static inline bool begin_dictionary(
   return true;
 }
 
-/* Prepare the data page that has been decompressed. */
+/* Prepare to decode the decompressed data page. */
 static inline bool begin_data(const headrace_column *chunk, position *at, const page_header *header) {
   input page = {chunk->page, chunk->page + header->size}, levels = {page.at, page.at};
   if (header->kind == DATA_PAGE_V2) {
@@ -166,12 +166,12 @@ static inline bool begin_data(const headrace_column *chunk, position *at, const 
   at->is_coded = is_coded(header);
   at->values = page;
   if (!at->is_coded) return header->encoding == PLAIN;
-  const int32_t bits = page.at < page.end ? *page.at++ : 0; /* none where all rows are null */
+  const int32_t bits = page.at < page.end ? *page.at++ : 0; /* absent if all rows are null */
   at->codes = (runs){.from = page, .bits = bits};
   return bits <= HEADRACE_MOST_CODE_BITS;
 }
 
-/* Decompress a page; HEADRACE_DONE if that has been done. */
+/* Decompress a page; return HEADRACE_DONE, or a request to the caller to decompress it. */
 static inline int64_t decompress(
     headrace_column *chunk, const page_header *header, input body, uint8_t *room, bool is_dictionary) {
   const int64_t plain = header->kind == DATA_PAGE_V2 ? header->level_bytes : 0;
@@ -186,45 +186,45 @@ static inline int64_t decompress(
   body.at += plain;
   if (chunk->codec == HEADRACE_NO_CODEC || !header->is_compressed) {
     if (size != stored) return HEADRACE_UNUSUAL;
-    if (size) memcpy(room + plain, body.at, (size_t)size); /* else there may be no room */
+    if (size) memcpy(room + plain, body.at, (size_t)size); /* `room` may be NULL if size is 0 */
     return HEADRACE_DONE;
   }
-  if (!size && !stored) return HEADRACE_DONE; /* a page of version 2 that has levels alone */
+  if (!size && !stored) return HEADRACE_DONE; /* a version 2 page with levels only */
   if (chunk->codec == HEADRACE_SNAPPY)
     return decompress_snappy(body, room + plain, size) ? HEADRACE_DONE : HEADRACE_UNUSUAL;
   chunk->body_at = body.at - chunk->input;
   chunk->body_size = stored;
   chunk->room_at = plain;
-  chunk->wanted = size;
+  chunk->needed = size;
   return is_dictionary ? HEADRACE_DECOMPRESS_WORDS : HEADRACE_DECOMPRESS_PAGE;
 }
 
-/* Read the next page. A data page of at most `unwanted` rows is skipped without decompressing it. */
-static inline int64_t next_page(headrace_column *chunk, position *at, int64_t unwanted) {
+/* Read the next page. A data page of at most `skippable` rows is skipped, not decompressed. */
+static inline int64_t next_page(headrace_column *chunk, position *at, int64_t skippable) {
   const uint8_t *start = chunk->input + chunk->input_at;
   input from = {start, chunk->input + chunk->input_size}, body;
   page_header header;
   if (!read_header(&from, &header)) {
     const int64_t have = chunk->input_size - chunk->input_at;
-    chunk->wanted = have < HEADER_GUESS ? HEADER_GUESS : 2 * have;
+    chunk->needed = have < HEADER_GUESS ? HEADER_GUESS : 2 * have;
     return have < LARGEST_HEADER ? HEADRACE_MORE_INPUT : HEADRACE_UNUSUAL;
   }
   const bool is_dictionary = header.kind == DICTIONARY_PAGE;
   if (!is_dictionary && header.kind != DATA_PAGE && header.kind != DATA_PAGE_V2)
     return HEADRACE_UNUSUAL;
   if (header.count < 0 || header.level_bytes < 0 || header.repetition_bytes) return HEADRACE_UNUSUAL;
-  chunk->wanted = from.at - start + header.compressed_size;
-  if (!is_dictionary && header.count > 0 && header.count <= unwanted) {
-    /* Its bytes need not be in the window. */
-    chunk->input_at += chunk->wanted;
+  chunk->needed = from.at - start + header.compressed_size;
+  if (!is_dictionary && header.count > 0 && header.count <= skippable) {
+    /* Its bytes need not be in the input window. */
+    chunk->input_at += chunk->needed;
     at->rows = header.count;
     at->is_skipped = true;
     return HEADRACE_DONE;
   }
   if (!take(&from, (uint64_t)header.compressed_size, &body)) return HEADRACE_MORE_INPUT;
-  chunk->wanted = header.size;
+  chunk->needed = header.size;
   if (is_dictionary) {
-    chunk->wanted_entries = header.count;
+    chunk->needed_entries = header.count;
     if (header.size > chunk->dictionary_room || header.count >= chunk->starts_room)
       return HEADRACE_MORE_WORDS;
   } else if (header.size > chunk->page_room) {

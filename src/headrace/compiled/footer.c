@@ -100,7 +100,7 @@ int64_t headrace_read_footer(const uint8_t *file, int64_t size, headrace_footer 
   if (size < MAGIC_SIZE + TAIL_SIZE || memcmp(file, magic, MAGIC_SIZE) ||
       memcmp(file + size - MAGIC_SIZE, magic, MAGIC_SIZE))
     return 0;
-  memcpy(&length, file + size - TAIL_SIZE, sizeof length); /* little-endian, as the machine must be */
+  memcpy(&length, file + size - TAIL_SIZE, sizeof length); /* little-endian, like the machine */
   if (length > size - MAGIC_SIZE - TAIL_SIZE) return 0;
   input from = {file + size - TAIL_SIZE - length, file + size - TAIL_SIZE};
   int32_t id = 0, type;
@@ -125,7 +125,7 @@ int64_t headrace_read_footer(const uint8_t *file, int64_t size, headrace_footer 
   return 0;
 }
 
-/* Points a column at its chunk in the file. */
+/* Point a column at its chunk in the file. */
 static bool begin_chunk(const uint8_t *file, int64_t size, const headrace_footer *footer, int32_t leaf,
                         headrace_column *column) {
   if (leaf < 0 || leaf >= footer->columns) return false;

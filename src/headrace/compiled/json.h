@@ -1,8 +1,8 @@
-/* The tokens of strict JSON, in a text that is known to end with a closing brace.
+/* Scanning the tokens of strict JSON, in text that is known to end with a closing brace.
 
-   That brace is neither a space nor a digit nor a part of a number: loops over those need no other
-   bound. Strings may hold it, and look at the end. Each function takes the place where a token
-   begins and gives the place behind it, or NULL where there is no such token. */
+   The brace is not a space, a digit or any other part of a number, so loops over these need no
+   other bound. Strings may contain a brace, so they check the end. Each function takes the position
+   where a token begins and returns the position after it, or NULL if there is no such token. */
 #ifndef HEADRACE_JSON_H
 #define HEADRACE_JSON_H
 
@@ -23,11 +23,11 @@ static inline const uint8_t *after_word(const uint8_t *at, const uint8_t *end, c
   return (size_t)(end - at) > size && memcmp(at, word, size) == 0 ? at + size : NULL;
 }
 
-/* Eight bytes, the first one lowest; zeros stand for those behind the end. */
+/* Return eight bytes as a little-endian number; bytes beyond the end are zero. */
 static inline uint64_t eight_bytes(const uint8_t *at, const uint8_t *end) {
   uint64_t word = 0;
   if (end - at >= 8) {
-    memcpy(&word, at, 8); /* of a size that is known, it is no call */
+    memcpy(&word, at, 8); /* with a constant size, this is not a function call */
   } else {
     memcpy(&word, at, (size_t)(end - at));
   }
@@ -39,22 +39,22 @@ static inline uint64_t eight_bytes(const uint8_t *at, const uint8_t *end) {
 
 static inline int first_marked(uint64_t marks) { return __builtin_ctzll(marks) >> 3; }
 
-/* Marks quotes, backslashes and control characters. A byte behind the first of them may be marked
-   by mistake, through the borrow. */
+/* Mark quotes, backslashes and control characters. The borrow may also mark bytes after the first
+   of them, so only the first mark is reliable. */
 static inline uint64_t special_bytes(uint64_t word) {
-  uint64_t low = (word ^ EACH_BYTE(2)) - EACH_BYTE(33); /* a quote and a space change places */
+  uint64_t low = (word ^ EACH_BYTE(2)) - EACH_BYTE(33); /* swaps the quote and the space */
   uint64_t backslash = (word ^ EACH_BYTE('\\')) - EACH_BYTE(1);
   return (low | backslash) & ~word & EACH_BYTE(0x80);
 }
 
-/* Marks each byte that is no digit; one behind the first such byte may be wrong. */
+/* Mark each byte that is not a digit; only the first mark is reliable. */
 static inline uint64_t other_than_digits(uint64_t word) {
   uint64_t high = EACH_BYTE(0xF0);
   return ((word & high) ^ EACH_BYTE('0')) | (((word + EACH_BYTE(6)) & high) ^ EACH_BYTE('0'));
 }
 
-/* The first byte of a string that does not stand for itself: its quote, or a backslash, or a
-   control character, which is not allowed. NULL if the text ends before. */
+/* Return the first special byte of a string: its closing quote, a backslash, or a control
+   character, which is invalid. NULL if the text ends first. */
 static inline const uint8_t *first_special(const uint8_t *at, const uint8_t *end) {
   uint64_t special;
   while (!(special = special_bytes(eight_bytes(at, end)))) at += 8;
@@ -62,16 +62,16 @@ static inline const uint8_t *first_special(const uint8_t *at, const uint8_t *end
   return at < end ? at : NULL;
 }
 
-/* A string without escapes, such as nearly all are; from behind its first quote. */
+/* Scan a string without escapes (nearly all are), starting after its opening quote. */
 static inline const uint8_t *after_plain_string(const uint8_t *at, const uint8_t *end) {
   at = first_special(at, end);
   return at && *at == '"' ? at + 1 : NULL;
 }
 
-/* A string; from behind its first quote. Code points as numbers are left to others. */
+/* Scan a string, starting after its opening quote. `\u` escapes are declined. */
 static inline const uint8_t *after_string(const uint8_t *at, const uint8_t *end) {
   while ((at = first_special(at, end)) && *at == '\\') {
-    at++; /* not the end, which a brace takes */
+    at++; /* not beyond the end, where the closing brace is */
     if (!*at || !strchr("\"\\/bfnrt", *at)) return NULL;
     at++;
   }
@@ -86,14 +86,14 @@ static inline const uint8_t *after_digits(const uint8_t *at, const uint8_t *end)
   return at > from ? at : NULL;
 }
 
-/* A number as far as its point. */
+/* Scan a number up to its decimal point. */
 static inline const uint8_t *after_whole(const uint8_t *at, const uint8_t *end) {
   at += *at == '-';
   if (*at != '0') return after_digits(at, end);
   return is_digit(at[1]) ? NULL : at + 1;
 }
 
-/* A number as far as its exponent. */
+/* Scan a number up to its exponent. */
 static inline const uint8_t *after_mantissa(const uint8_t *at, const uint8_t *end) {
   at = after_whole(at, end);
   return at && *at == '.' ? after_digits(at + 1, end) : at;
@@ -101,7 +101,7 @@ static inline const uint8_t *after_mantissa(const uint8_t *at, const uint8_t *en
 
 static inline int is_exponent(const uint8_t *at) { return (*at | 0x20) == 'e'; }
 
-/* The digits of an exponent. */
+/* Return the position of the digits of an exponent. */
 static inline const uint8_t *exponent_digits(const uint8_t *at) {
   return at + 1 + (at[1] == '+' || at[1] == '-');
 }

@@ -1,4 +1,4 @@
-/* The values of leaves: each is read from its place in a text, and put down in its column. */
+/* Reading the values of JSON leaves into their columns. */
 #ifndef HEADRACE_LEAF_H
 #define HEADRACE_LEAF_H
 
@@ -21,7 +21,7 @@ static inline bool is_written(const headrace_node *node) {
          node->kind == HEADRACE_DECIMAL;
 }
 
-/* Nothing is known yet. */
+/* Reset a row: all leaves are null. */
 static inline void clear_row(const headrace_node *nodes, int32_t count, int64_t row) {
   for (const headrace_node *node = nodes; node < nodes + count; node++) {
     if (node->valid) node->valid[row >> 3] &= (uint8_t)~(1 << (row & 7));
@@ -72,8 +72,8 @@ static inline place read_string(const current_text *text, place at, const headra
   return end;
 }
 
-/* A number as it is written: short enough that no type overflows, and not a whole minus zero,
-   whose sign some readers keep and others lose. */
+/* Read a number as text. It must be short enough that no type overflows, and not the integer -0,
+   whose sign some readers preserve and others drop. */
 static inline place read_number(const current_text *text, place at, const headrace_node *leaf) {
   place end = after_mantissa(at, text->end);
   if (end && is_exponent(end)) {

@@ -1,4 +1,4 @@
-/* The header of a page of Parquet: a struct in Thrift's compact protocol. */
+/* Reading the header of a Parquet page, a struct in Thrift's compact protocol. */
 #ifndef HEADRACE_PAGE_H
 #define HEADRACE_PAGE_H
 
@@ -17,7 +17,7 @@ enum { FIELDS = 8, DEEPEST_STRUCT = 8 };
 
 typedef struct {
   int64_t kind, size, compressed_size, checksum, count, encoding, level_encoding;
-  /* Of a data page of version 2: its levels, which stand uncompressed before its values. */
+  /* For a data page of version 2: its levels, which are uncompressed and precede its values. */
   int64_t level_bytes, repetition_bytes, is_compressed;
 } page_header;
 
@@ -30,7 +30,7 @@ static inline bool read_field(input *from, int32_t *id, int32_t *type) {
   const uint8_t head = *from->at++;
   *type = head & 15;
   *id += head >> 4;
-  return !*type || head >> 4; /* ids that are far apart are not expected */
+  return !*type || head >> 4; /* long-form ids are not supported */
 }
 
 static inline bool read_integer(input *from, int64_t *number) {
@@ -40,19 +40,19 @@ static inline bool read_integer(input *from, int64_t *number) {
   return true;
 }
 
-/* The type and the number of the elements of a list. */
+/* Read the type and the number of the elements of a list. */
 static inline bool read_list(input *from, int32_t *type, uint64_t *count) {
   if (from->at == from->end) return false;
   const uint8_t head = *from->at++;
   *type = head & 15;
   *count = head >> 4;
   if (*count == 15 && !read_varint(from, count)) return false;
-  return *count <= (uint64_t)(from->end - from->at); /* no element has no bytes */
+  return *count <= (uint64_t)(from->end - from->at); /* every element has at least a byte */
 }
 
 static inline bool skip_field(input *from, int32_t type, int depth);
 
-/* An element of a list: booleans have a byte there. */
+/* Skip an element of a list, where a boolean takes a byte. */
 static inline bool skip_element(input *from, int32_t type, int depth) {
   return skip_field(from, type == T_TRUE || type == T_FALSE ? T_BYTE : type, depth);
 }
@@ -67,7 +67,7 @@ static inline bool skip_field(input *from, int32_t type, int depth) {
     case T_BINARY: return read_varint(from, &size) && take(from, size, &skipped);
     case T_I16:
     case T_I32: return read_varint(from, &size);
-    case T_I64: /* of up to ten bytes */
+    case T_I64: /* up to ten bytes */
       for (int count = 0; count < 10 && from->at < from->end; count++)
         if (*from->at++ < 0x80) return true;
       return false;
@@ -93,8 +93,8 @@ static inline bool is_inner_header(int32_t id) {
   return id == DATA_PAGE_HEADER || id == DICTIONARY_PAGE_HEADER || id == DATA_PAGE_HEADER_V2;
 }
 
-/* Reads a struct: its integers and booleans into `fields` by their ids; `inner` takes those of the
-   header of its own kind. All else is skipped. */
+/* Read a struct: its integers and booleans into `fields` by id, and those of the nested header of the
+   page's kind into `inner`. Everything else is skipped. */
 static inline bool read_struct(input *from, int64_t *fields, int64_t *inner) {
   int32_t id = 0, type;
   while (read_field(from, &id, &type)) {
@@ -128,13 +128,13 @@ static inline bool read_header(input *from, page_header *header) {
   return header->size >= 0 && header->compressed_size >= 0;
 }
 
-/* Whether a page, as it stands in the file, has the checksum that its header says, if it says one. */
+/* Return whether the stored bytes of a page match the checksum in its header, if it has one. */
 static inline bool is_sound(const page_header *header, input body) {
   return header->checksum == ABSENT ||
          (uint32_t)header->checksum == headrace_crc32(body.at, body.end - body.at);
 }
 
-/* The levels of a page, which stand before its values, behind their size. */
+/* Take the levels of a page, which precede its values and are prefixed by their size. */
 static inline bool take_levels(input *page, input *levels) {
   uint32_t size;
   return read_number(page, 4, &size) && take(page, size, levels);

@@ -1,4 +1,4 @@
-/* Parquet's mix of runs and bit-packed numbers, one after the other: levels and codes. */
+/* Decoding Parquet's RLE/bit-packed hybrid encoding of levels and codes. */
 #ifndef HEADRACE_RUNS_H
 #define HEADRACE_RUNS_H
 
@@ -10,10 +10,10 @@ enum { MOST_BITS_OF_NUMBER = 16 };
 
 typedef struct {
   input from, packed;
-  uint64_t left; /* in the run that has begun */
-  int64_t place; /* in bits, of a packed run */
+  uint64_t remaining; /* numbers in the current run */
+  int64_t place; /* position in a packed run, in bits */
   int32_t bits;
-  uint32_t number; /* of a run that repeats it */
+  uint32_t number; /* the number that a run repeats */
   bool is_packed;
 } runs;
 
@@ -21,12 +21,12 @@ static inline bool begin_run(runs *of) {
   uint64_t head;
   if (!read_varint(&of->from, &head) || head <= 1) return false;
   of->is_packed = head & 1;
-  of->left = head >> 1;
+  of->remaining = head >> 1;
   of->place = 0;
   if (!of->is_packed)
     return read_number(&of->from, (of->bits + 7) / 8, &of->number) && !(of->number >> of->bits);
-  const uint64_t size = of->left * (uint64_t)of->bits;
-  of->left *= 8;
+  const uint64_t size = of->remaining * (uint64_t)of->bits;
+  of->remaining *= 8;
   return take(&of->from, size, &of->packed);
 }
 
@@ -40,28 +40,28 @@ static inline uint32_t packed_number(runs *of) {
 }
 
 static inline bool next_number(runs *of, uint32_t *number) {
-  if (!of->bits) { /* there is but one, of which nothing is written */
+  if (!of->bits) { /* all numbers are zero and take no space */
     *number = 0;
     return true;
   }
-  if (!of->left && !begin_run(of)) return false;
-  of->left--;
+  if (!of->remaining && !begin_run(of)) return false;
+  of->remaining--;
   *number = of->is_packed ? packed_number(of) : of->number;
   return true;
 }
 
-/* The next numbers, a byte each. */
+/* Write the next `count` numbers, a byte each. */
 static inline bool take_bytes(runs *of, uint8_t *out, int64_t count) {
   while (count) {
-    if (!of->left && !begin_run(of)) return false;
-    const int64_t here = (int64_t)of->left < count ? (int64_t)of->left : count;
+    if (!of->remaining && !begin_run(of)) return false;
+    const int64_t portion = (int64_t)of->remaining < count ? (int64_t)of->remaining : count;
     if (of->is_packed)
-      for (int64_t at = 0; at < here; at++) out[at] = (uint8_t)packed_number(of);
+      for (int64_t at = 0; at < portion; at++) out[at] = (uint8_t)packed_number(of);
     else
-      memset(out, (int)of->number, (size_t)here);
-    of->left -= (uint64_t)here;
-    out += here;
-    count -= here;
+      memset(out, (int)of->number, (size_t)portion);
+    of->remaining -= (uint64_t)portion;
+    out += portion;
+    count -= portion;
   }
   return true;
 }

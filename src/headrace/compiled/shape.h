@@ -1,8 +1,8 @@
-/* The shape of a text: what is left of it without its strings and numbers.
+/* The shape of a JSON document: its text without the strings and numbers that are values.
 
-   The texts of one writer differ in nothing else. So a text is first compared with the shape of
-   the one before, of which it is known that it is sound and where its leaves are: that is quicker
-   than to look for the end of each name. */
+   The documents of one writer usually differ only in these values. So a document is first compared
+   with the shape of the previous one, which is valid and whose leaves are known: that is faster than
+   parsing its names. */
 #ifndef HEADRACE_SHAPE_H
 #define HEADRACE_SHAPE_H
 
@@ -13,33 +13,33 @@ enum { MOST_VALUES = 256 };
 typedef enum { SKIP_STRING, SKIP_NUMBER, READ_LEAF } value_action;
 
 typedef struct {
-  place before; /* what stands between the value before and this one */
+  place before; /* the text between the previous value and this one */
   int32_t before_size;
   value_action action;
   const headrace_node *leaf;
 } shape_value;
 
 typedef struct {
-  int32_t count; /* above the most if there are too many */
-  place rest;    /* what stands behind the last value */
+  int32_t count; /* more than MOST_VALUES if there are too many values */
+  place tail;    /* the text after the last value */
   place end;
   shape_value values[MOST_VALUES];
 } shape;
 
-static inline void begin_shape(shape *made, place begin, place end) {
-  made->count = 0;
-  made->rest = begin;
-  made->end = end;
+static inline void begin_shape(shape *built, place begin, place end) {
+  built->count = 0;
+  built->tail = begin;
+  built->end = end;
 }
 
 static inline void add_value(
-    shape *made, place from, place to, value_action action, const headrace_node *leaf) {
-  if (made->count < MOST_VALUES)
-    made->values[made->count] = (shape_value){
-        .before = made->rest, .before_size = (int32_t)(from - made->rest),
+    shape *built, place from, place to, value_action action, const headrace_node *leaf) {
+  if (built->count < MOST_VALUES)
+    built->values[built->count] = (shape_value){
+        .before = built->tail, .before_size = (int32_t)(from - built->tail),
         .action = action, .leaf = leaf};
-  made->count += made->count <= MOST_VALUES;
-  made->rest = to;
+  built->count += built->count <= MOST_VALUES;
+  built->tail = to;
 }
 
 static inline place read_leaf(const current_text *text, place at, const headrace_node *leaf) {
@@ -53,7 +53,7 @@ static inline place read_leaf(const current_text *text, place at, const headrace
   }
 }
 
-/* Whether a text has this shape; if so its leaves are read. */
+/* Return whether a document has this shape; if so, its leaves have been read. */
 static inline bool has_shape(const current_text *text, place at, const shape *known) {
   if (known->count > MOST_VALUES) return false;
   for (const shape_value *value = known->values; value < known->values + known->count; value++) {
@@ -67,8 +67,8 @@ static inline bool has_shape(const current_text *text, place at, const shape *kn
     }
     if (!at) return false;
   }
-  int64_t size = known->end - known->rest;
-  return text->end - at == size && memcmp(at, known->rest, (size_t)size) == 0;
+  int64_t size = known->end - known->tail;
+  return text->end - at == size && memcmp(at, known->tail, (size_t)size) == 0;
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* Decompressing Snappy, where a call of a library from Python for each page would take longer than
-   the page itself. */
+/* Decompressing Snappy. Calling a library from Python for each page would take longer than
+   decompressing the page. */
 #ifndef HEADRACE_SNAPPY_H
 #define HEADRACE_SNAPPY_H
 
@@ -18,7 +18,7 @@ static inline bool copy_literal(input *from, uint8_t **to, const uint8_t *end, u
   const uint64_t count = (uint64_t)size + 1;
   if (count > (uint64_t)(from->end - from->at) || count > (uint64_t)(end - *to)) return false;
   if (count <= STRIDE && from->end - from->at >= STRIDE && end - *to >= STRIDE)
-    memcpy(*to, from->at, STRIDE); /* of a size that is known, it is no call */
+    memcpy(*to, from->at, STRIDE); /* with a constant size, this is not a function call */
   else
     memcpy(*to, from->at, count);
   from->at += count;
@@ -33,16 +33,16 @@ static inline bool copy_again(
   if (offset >= STRIDE && end - *to >= LONGEST_COPY)
     for (uint32_t done = 0; done < count; done += STRIDE) memcpy(*to + done, from + done, STRIDE);
   else
-    for (uint32_t done = 0; done < count; done++) (*to)[done] = from[done]; /* it may repeat itself */
+    for (uint32_t done = 0; done < count; done++) (*to)[done] = from[done]; /* source and target may overlap */
   *to += count;
   return true;
 }
 
-/* Copy bytes that may repeat themselves, up to 16 more than asked for. */
+/* Copy bytes from an overlapping source; writes up to 16 bytes more than `count`. */
 static inline void copy_repeated(uint8_t *to, uint64_t offset, uint64_t count) {
   const uint8_t *from = to - offset, *end = to + count;
   uint64_t word;
-  while (to - from < (int64_t)sizeof word) { /* each step doubles what is there to be repeated */
+  while (to - from < (int64_t)sizeof word) { /* each step doubles the repeated pattern */
     memcpy(&word, from, sizeof word);
     memcpy(to, &word, sizeof word);
     to += to - from;
@@ -57,9 +57,10 @@ static inline uint64_t rotated(uint64_t word, uint64_t bits) {
   return word >> bits | word << (-bits & 63);
 }
 
-/* Decompress a run of short literals and copies from four or eight bytes back, such as plain integers
-   that differ little. The last eight bytes written stay in a register: loading them again would wait
-   for the stores that overlap them. Stops at any other element. At least 8 bytes must be written. */
+/* Decompress a sequence of short literals and of copies from four or eight bytes back, as in plain
+   integers that differ little. The last eight written bytes stay in a register: loading them again
+   would wait for overlapping stores. Stops at any other element. At least 8 bytes must already be
+   written. */
 static inline void decompress_integers(
     const uint8_t **read, const uint8_t *read_end, uint8_t **written, const uint8_t *write_end) {
   const uint8_t *at = *read;
@@ -99,10 +100,10 @@ static inline void decompress_integers(
   *written = to;
 }
 
-/* Most of a block: what is short and does not repeat itself, as long as the ends are so far away that
-   no bound of it needs a look. Nobody can foretell whether a literal or a copy comes next, and of
-   which size: so nothing branches on it, as many bytes are copied as there can be at the most, and
-   the next tag is read both ways before it is known which one it is. */
+/* Decompress most of a block: short elements that do not overlap, while both ends are so far away that
+   no bound needs a check. The kind and size of the next element are unpredictable, so the code does
+   not branch on them: it always copies the maximum number of bytes, and it reads the next tag at both
+   possible positions. */
 static inline void decompress_usual(
     input *from, const uint8_t *begin, uint8_t **written, const uint8_t *end) {
   static const uint32_t offset_bits[] = {[NEAR_COPY] = 0xff, [COPY] = 0xffff, [FAR_COPY] = 0};
@@ -113,9 +114,9 @@ static inline void decompress_usual(
   while (from->end - at > SLACK && end - to > SLACK) {
     const uint64_t kind = tag & 3, size = (tag >> 2) + 1, near_size = (tag >> 2 & 7) + 4;
     const uint64_t if_literal = -(uint64_t)(kind == LITERAL), if_near = -(uint64_t)(kind == NEAR_COPY);
-    uint32_t behind;
-    memcpy(&behind, at + 1, sizeof behind); /* little-endian, as the machine must be */
-    const uint64_t offset = (behind & offset_bits[kind]) | ((tag >> 5) << 8 & if_near);
+    uint32_t next_bytes;
+    memcpy(&next_bytes, at + 1, sizeof next_bytes); /* little-endian, like the machine */
+    const uint64_t offset = (next_bytes & offset_bits[kind]) | ((tag >> 5) << 8 & if_near);
     const uint64_t most_offset = (uint64_t)(to - begin);
     if ((size & if_literal) > LONG_LITERAL) break;
     if (((offset - STRIDE) & ~if_literal) > most_offset - STRIDE) {
@@ -133,8 +134,8 @@ static inline void decompress_usual(
       continue;
     }
     const uint8_t *const sources[] = {to - offset, at + 1}, *source = sources[kind == LITERAL];
-    const uint64_t behind_literal = at[1 + size], behind_copy = at[1 + kind];
-    tag = kind == LITERAL ? behind_literal : behind_copy;
+    const uint64_t after_literal = at[1 + size], after_copy = at[1 + kind];
+    tag = kind == LITERAL ? after_literal : after_copy;
     at += 1 + (kind | (size & if_literal));
     for (int done = 0; done < LONGEST_COPY; done += STRIDE) memcpy(to + done, source + done, STRIDE);
     to += (near_size & if_near) | (size & ~if_near);
@@ -143,7 +144,7 @@ static inline void decompress_usual(
   *written = to;
 }
 
-/* Whether a block is sound and gives as many bytes as expected, which are then in `out`. */
+/* Decompress a block to exactly `expected` bytes; return whether it is valid. */
 static inline bool decompress_snappy(input from, uint8_t *out, int64_t expected) {
   uint64_t size;
   if (!read_varint(&from, &size) || size != (uint64_t)expected) return false;

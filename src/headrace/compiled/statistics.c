@@ -6,7 +6,7 @@ enum { DEEPEST = 32 };
 typedef struct {
   current_text text;
   const headrace_node *nodes;
-  uint64_t seen; /* one bit a node: of a name that stands twice, the last value counts */
+  uint64_t seen; /* a bit per node; a document with a duplicate name is declined */
   shape *shape;
 } parser;
 
@@ -33,7 +33,7 @@ static place skip_value(parser *of, place at, int depth) {
   }
 }
 
-/* An array, from behind its bracket. */
+/* Skip an array, starting after its opening bracket. */
 static place skip_array(parser *of, place at, int depth) {
   if (depth > DEEPEST) return NULL;
   at = after_spaces(at);
@@ -69,7 +69,7 @@ static const headrace_node *find_child(
   return NULL;
 }
 
-/* An object, from behind its brace; without a level, nothing in it is wanted. */
+/* Parse an object, starting after its opening brace; without a level, nothing in it is requested. */
 static place parse_object(parser *of, place at, const headrace_node *level, int depth) {
   place end = of->text.end;
   if (depth > DEEPEST) return NULL;
@@ -78,7 +78,7 @@ static place parse_object(parser *of, place at, const headrace_node *level, int 
   for (;;) {
     if (*at != '"') return NULL;
     place name = at + 1;
-    /* A name with escapes might be one that is wanted. */
+    /* A name with escapes might be a requested one, so it is declined. */
     at = level ? after_plain_string(name, end) : after_string(name, end);
     if (!at) return NULL;
     const headrace_node *node = level ? find_child(of->nodes, level, name, at - 1 - name) : NULL;
@@ -102,11 +102,11 @@ int64_t headrace_leaves(
   for (int64_t row = 0; row < rows; row++) {
     clear_row(nodes, node_count, row);
     int64_t index = first + row;
-    /* Offsets that never fall also bound what can be put down for a leaf. */
+    /* Ascending offsets also bound the size of what is written for a leaf. */
     int32_t from = offsets[index], to = offsets[index + 1];
     if (from < 0 || to < from || to > data_size) return 0;
     if (validity && !(validity[index >> 3] >> (index & 7) & 1)) continue;
-    /* What is not between braces counts as no statistics. */
+    /* Text that is not enclosed in braces counts as missing statistics. */
     if (to - from < 2 || data[from] != '{' || data[to - 1] != '}') continue;
     place begin = data + from, end = data + to;
     parser of = {.text = {.row = row, .end = end}, .nodes = nodes, .shape = &last};

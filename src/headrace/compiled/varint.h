@@ -1,4 +1,4 @@
-/* Bytes that are read in order, and integers in as few of them as they need. */
+/* Reading bytes in order, and variable-length integers. */
 #ifndef HEADRACE_VARINT_H
 #define HEADRACE_VARINT_H
 
@@ -9,7 +9,7 @@ typedef struct {
   const uint8_t *at, *end;
 } input;
 
-/* An integer of at most 32 bits. */
+/* Read a variable-length integer of at most 32 bits. */
 static inline bool read_varint(input *from, uint64_t *number) {
   *number = 0;
   for (int shift = 0; shift < 35; shift += 7) {
@@ -21,17 +21,17 @@ static inline bool read_varint(input *from, uint64_t *number) {
   return false;
 }
 
-/* An integer of so many bytes, at most four, the first one lowest. */
+/* Read a little-endian integer of `size` bytes, at most four. */
 static inline bool read_number(input *from, int32_t size, uint32_t *number) {
   if (from->end - from->at < size) return false;
-  uint32_t found = 0;
-  for (int32_t byte = 0; byte < size; byte++) found |= (uint32_t)from->at[byte] << 8 * byte;
-  *number = found;
+  uint32_t value = 0;
+  for (int32_t byte = 0; byte < size; byte++) value |= (uint32_t)from->at[byte] << 8 * byte;
+  *number = value;
   from->at += size;
   return true;
 }
 
-/* Takes so many bytes. */
+/* Take the next `size` bytes. */
 static inline bool take(input *from, uint64_t size, input *taken) {
   if (size > (uint64_t)(from->end - from->at)) return false;
   *taken = (input){from->at, from->at + size};

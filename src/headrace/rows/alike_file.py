@@ -248,7 +248,7 @@ class _Columns:
 
     def _make_room(self, number: int, status: int) -> None:
         column = self._columns[number]
-        size = column.wanted
+        size = column.needed
         if status not in _ROOM or not 0 <= size <= _LARGEST_PAGE_BYTES:
             raise UnusualChunkError("damaged, or in an unusual encoding")
         if status == Status.MORE_OUT:
@@ -260,7 +260,7 @@ class _Columns:
             column.page, column.page_room = buffer.ctypes.data, len(buffer)
             return
         column.dictionary, column.dictionary_room = buffer.ctypes.data, len(buffer)
-        entries = 2 * column.wanted_entries + 1
+        entries = 2 * column.needed_entries + 1
         if not 0 < entries <= _LARGEST_PAGE_BYTES:
             raise UnusualChunkError("an unusual number of dictionary entries")
         starts = np.empty(entries, np.int32)

@@ -128,14 +128,14 @@ class ColumnChunk:
         while (status := loop(self._state_ref, output_ref)) != Status.DONE:
             match status:
                 case Status.MORE_INPUT:
-                    self._read(state.wanted)
+                    self._read(state.needed)
                 case Status.MORE_PAGE:
-                    self._page = self._room(state.wanted)
+                    self._page = self._room(state.needed)
                     state.page, state.page_room = self._page.address, len(self._page)
                 case Status.MORE_WORDS:
                     self._make_dictionary_room()
                 case Status.MORE_OUT:
-                    output.grow(state.wanted)
+                    output.grow(state.needed)
                 case Status.DECOMPRESS_PAGE:
                     self._decompress(self._page)
                 case Status.DECOMPRESS_WORDS:
@@ -171,16 +171,16 @@ class ColumnChunk:
 
     def _make_dictionary_room(self) -> None:
         state = self._state
-        self._dictionary = self._room(state.wanted + COPY_STEP_BYTES)
+        self._dictionary = self._room(state.needed + COPY_STEP_BYTES)
         state.dictionary, state.dictionary_room = self._dictionary.address, len(self._dictionary)
-        entries = _checked_size(state.wanted_entries) + 1
+        entries = _checked_size(state.needed_entries) + 1
         self._starts = np.empty(1 if self._layout.width else entries, np.int32)
         state.starts, state.starts_room = self._starts.ctypes.data, entries
 
     def _decompress(self, into: Block) -> None:
         state = self._state
         body = self._input.bytes[state.body_at : state.body_at + state.body_size]
-        room = into.bytes[state.room_at : state.room_at + state.wanted]
+        room = into.bytes[state.room_at : state.room_at + state.needed]
         try:
             self._codec.decompress_into(body.data, room.data)
         except ValueError as error:

@@ -72,12 +72,12 @@ class TextColumn:
         while (status := Status(loop(byref(state), byref(builder.state)))) is not Status.DONE:
             match status:
                 case Status.MORE_INPUT:
-                    self._read(state.wanted)
+                    self._read(state.needed)
                 case Status.MORE_PAGE:
-                    self._page = self._room(state.wanted)
+                    self._page = self._room(state.needed)
                     state.page, state.page_room = self._page.address, len(self._page)
                 case Status.MORE_WORDS:
-                    self._words = self._room(state.wanted)
+                    self._words = self._room(state.needed)
                     state.words, state.words_room = self._words.address, len(self._words)
                     self._starts = np.empty(_MOST_WORDS, dtype=np.int32)
                     state.word_starts, state.most_words = self._starts.ctypes.data, _MOST_WORDS
@@ -114,7 +114,7 @@ class TextColumn:
     def _decompress(self, into: Block) -> None:
         state = self._state
         body = self._input.bytes[state.body_at : state.body_at + state.body_size]
-        self._codec.decompress_into(body.data, into.bytes[: state.wanted].data)
+        self._codec.decompress_into(body.data, into.bytes[: state.needed].data)
         state.is_decompressed = 1
 
 
@@ -141,7 +141,7 @@ class _TextsBuilder:
         self._bytes = memory.block(max(expected, _FEWEST_BYTES))
         self.state = Rows(
             rows=rows,
-            kept=None if mask is None else mask.ctypes.data,
+            mask=None if mask is None else mask.ctypes.data,
             known=0 if mask is None else len(mask),
             levels=self._levels.ctypes.data,
             offsets=self._offsets.address,
