@@ -105,7 +105,7 @@ def _open_other(uri: str, *, home: Service | None, options: Mapping[str, Any] | 
 class ColumnarLoader:
     """Loads the columnar half of the embedded engine on first use.
 
-    All runs of one table share the footer cache. The cache is not pickled.
+    All executions on one table share the footer cache. The cache is not pickled.
     """
 
     def __init__(self, cache_bytes: int) -> None:
@@ -114,7 +114,7 @@ class ColumnarLoader:
         self._footers: Any = None
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
-        """Import the columnar half and bind it to a run."""
+        """Import the columnar half and bind it to an execution."""
         from headrace.engines.arrow.checkpoint.parquet_source import FooterCache  # noqa: PLC0415
         from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
 
@@ -136,7 +136,7 @@ class ColumnarLoader:
         return decode_state(content, path=path)
 
     def clear(self) -> None:
-        """Clear the footer cache, including for current runs."""
+        """Clear the footer cache, including for current executions."""
         if self._footers is not None:
             self._footers.clear()
 

@@ -26,7 +26,7 @@ from headrace.errors import (
 P = ParamSpec("P")
 
 STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
-    (ViewError, 1, "a view is wrong, or cannot run on the chosen engine"),
+    (ViewError, 1, "a view is wrong, or cannot run on the chosen runner"),
     (RequestError, 2, "the request is wrong"),
     (TableError, 3, "the table is absent, unsupported, or has changed"),
     (DamageError, 4, "the log or a data file is damaged"),

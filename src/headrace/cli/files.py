@@ -57,7 +57,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
         typer.Option(
             "--format",
             "-f",
-            help="table for people, paths for xargs, jsonl for jq, arrow (IPC stream) for engines.",
+            help="table for people, paths for xargs, jsonl for jq, arrow (IPC stream) for tools.",
         ),
     ] = Format.TABLE,
     count: Annotated[bool, typer.Option("--count", help="Print only the number of files.")] = False,

@@ -1,4 +1,4 @@
-"""`headrace serve`: serves tables to other engines over Arrow Flight and HTTP."""
+"""`headrace serve`: serves tables to other programs over Arrow Flight and HTTP."""
 
 from pathlib import Path
 from typing import Annotated
@@ -79,7 +79,7 @@ def serve(  # noqa: PLR0913  (one parameter an option)
         bool, typer.Option("--access-log", help="Write a line of JSON for each request.")
     ] = False,
 ) -> None:
-    """Serve tables to other engines: live files and rows, streamed as they are found.
+    """Serve tables to other programs: live files and rows, streamed as they are found.
 
     [dim]headrace serve --root lake=/data/lake --token-file tokens.txt --listen 0.0.0.0:50051[/]
     """

@@ -45,7 +45,7 @@ class Staged:
     ) -> None:
         """Take the files, as paths relative to the table, and the id of their commit.
 
-        Files written by `put` are already durable (`is_durable`); files that an engine wrote are
+        Files written by `put` are already durable (`is_durable`); files that a runner wrote are
         made durable before the commit.
         """
         self._store = store

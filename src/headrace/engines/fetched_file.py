@@ -7,12 +7,12 @@ a copy; any other range is a separate request.
 from bisect import bisect_right, insort
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from headrace.engines.window import Held, Windows
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.ranged import RangedFile
-from headrace.storage.store import Store
+from headrace.storage.store import Store, Tail
 
 _WINDOWS_HELD = 2
 """Columns do not reach the next window at the same time, so the previous one is kept."""
@@ -31,6 +31,14 @@ class FetchedFile(RangedFile):
         self._windows: Windows | None = None
         self._recent: list[tuple[int, list[Held]]] = []
         """The windows in memory, by index."""
+
+    @classmethod
+    def with_tail(cls, store: Store, path: str, tail: Tail) -> Self:
+        """Open an object whose last bytes are in memory already."""
+        file = cls(store, path, size_bytes=tail.object_size)
+        content = memoryview(tail.content)
+        file.hold([(tail.object_size - len(content), content)])
+        return file
 
     def follow(self, windows: Windows) -> None:
         """Serve reads from these windows, and drop all earlier ranges."""

@@ -1,8 +1,8 @@
-"""Reads the files of a log for one run, with prefetching and a cache on remote stores.
+"""Reads the files of a log for one execution, with prefetching and a cache on remote stores.
 
 Log files enter; their contents leave. On a local disk each read happens on demand. On a remote
 store, reads can be announced, so that they are in flight when they are needed. Commits and footers
-are cached, within limits, for the next run of the table: a scan does not fetch again what its
+are cached, within limits, for the next execution on the table: a scan does not fetch again what its
 snapshot has read.
 """
 
@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[str, str, int, int, str | None]
 
 
 class LogCache:
-    """The cache that the runs of one table share: bytes of its log, and the size of its footers.
+    """The cache that all executions on a table share: bytes of its log, and the size of footers.
 
     It is pickled empty.
     """
@@ -61,7 +61,7 @@ class _FirstPage(msgspec.Struct, frozen=True):
 
 
 class LogBytes:
-    """Reads the log of one store, for one run."""
+    """Reads the log of one store, for one execution."""
 
     def __init__(self, store: Store, *, cache: LogCache, meter: Meter) -> None:
         self.store = store
@@ -71,7 +71,7 @@ class LogBytes:
         self._room_bytes = cache.limit_bytes
         self._meter = meter
         self._counted_files: set[str] = set()
-        """The files that this run has read or found in the cache."""
+        """The files that this execution has read or found in the cache."""
 
     @property
     def is_remote(self) -> bool:
@@ -168,7 +168,7 @@ class LogBytes:
     def _put_in_cache(
         self, kind: str, file: LogFile, content: bytes | Tail, size_bytes: int
     ) -> None:
-        """Cache what a run reads first: that is the newest, and what the next run starts with."""
+        """Cache what is read first: it is the newest, and the next execution starts with it."""
         size_bytes += _ENTRY_BYTES
         if file.modified_ms and self.is_remote and size_bytes <= self._room_bytes:
             self._room_bytes -= size_bytes

@@ -32,7 +32,7 @@ class _Expected(msgspec.Struct):
 
 
 class ReadAhead:
-    """The announced reads of one run, by key. Threads may share it."""
+    """The announced reads of one execution, by key. Threads may share it."""
 
     def __init__(
         self, *, limit_bytes: int = AHEAD_BYTES, most_requests: int = MOST_REQUESTS

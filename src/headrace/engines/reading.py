@@ -1,4 +1,4 @@
-"""Wraps a store for one run: reads are counted and retried."""
+"""Wraps a store for one execution: reads are counted and retried."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from headrace.storage.store import Store
 
 
 def reading_store(store: Store, context: ExecutionContext) -> Store:
-    """Return the store with reads that are counted, and retried until the run is cancelled."""
+    """Wrap a store so that reads are counted, and retried until the execution is cancelled."""
     settings, meter = context.settings, context.meter
     policy = RetryPolicy(
         attempts=settings.retry_attempts,

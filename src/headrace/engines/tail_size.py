@@ -2,10 +2,14 @@
 
 import threading
 
+from headrace.storage.store import Tail
+
 _LEAST_BYTES = 64 << 10
 _MOST_BYTES = 8 << 20
 _FILE_SHARE = 2048
 """A footer grows with its file: at most about one byte per this many bytes of the file."""
+_LENGTH_AND_MAGIC = 8
+"""The bytes after a footer: its length and the magic number."""
 _SPARE = 1.25
 """The next footer may be a little larger."""
 
@@ -26,6 +30,11 @@ class TailSize:
         size_bytes = max(self._least_bytes, int(file_bytes * self._share))
         size_bytes = min(size_bytes, _MOST_BYTES)
         return min(size_bytes, file_bytes) if file_bytes else size_bytes
+
+    def learn_from(self, tail: Tail) -> None:
+        """Learn the size of the footer from the end of a Parquet file, which records it."""
+        footer_bytes = int.from_bytes(tail.content[-8:-4], "little") + _LENGTH_AND_MAGIC
+        self.learn(footer_bytes, file_bytes=tail.object_size)
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
         """Learn the size of a footer, so that guesses for similar files are large enough."""

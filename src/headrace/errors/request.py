@@ -135,7 +135,7 @@ class UnsupportedPredicateError(RequestError):
         self.part = part
         super().__init__(
             f"{part}: rows cannot be filtered by this; compare columns with literals, and leave "
-            "the rest to the engine that consumes the rows"
+            "the rest to the consumer of the rows"
         )
 
 

@@ -41,7 +41,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def replay_newest_first(self) -> tuple[LogFile, ...]:
-        """The commits, with runs of them replaced by the compaction files that summarise them."""
+        """The commits, with ranges of them replaced by the compaction files that summarise them."""
         widest: dict[int, tuple[int, LogFile]] = {}
         for file in self.compactions:
             assert file.sums_up is not None
@@ -144,7 +144,7 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def available(self) -> list[range]:
-        """The versions that can be rebuilt: runs of commits that start at a checkpoint or at 0."""
+        """The versions that can be rebuilt: ranges of commits from a checkpoint or from 0 on."""
         bases = {checkpoint.version for checkpoint in self.checkpoints}
         ranges: list[range] = []
         for version in sorted(bases | self.commits.keys()):
@@ -227,7 +227,7 @@ def index_log(
 
 
 def gaps(versions: Iterable[int], *, first: int, last: int) -> list[range]:
-    """Return the runs of versions from `first` to `last` that are missing from `versions`.
+    """Return the ranges of versions from `first` to `last` that are missing from `versions`.
 
     A stray file name may have a far-off version, so the versions are not counted one by one.
     """

@@ -111,14 +111,14 @@ class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def _not_found(self, version: int) -> VersionNotFoundError:
-        runs: list[range] = []
+        ranges: list[range] = []
         for known in self.versions:
-            if runs and runs[-1].stop == known:
-                runs[-1] = range(runs[-1].start, known + 1)
+            if ranges and ranges[-1].stop == known:
+                ranges[-1] = range(ranges[-1].start, known + 1)
             else:
-                runs.append(range(known, known + 1))
+                ranges.append(range(known, known + 1))
         return VersionNotFoundError(
-            table=self.table, version=version, available=runs, newest=self.newest
+            table=self.table, version=version, available=ranges, newest=self.newest
         )
 
 

@@ -117,7 +117,7 @@ def find_version(
     """Find the last version at or before a time, in a log that was listed as a whole."""
     table, last = newest.table, newest.segment.version
     index = index_log(files, table=table, tail=newest.tail)
-    oldest = min((run.start for run in index.available), default=0)
+    oldest = min((span.start for span in index.available), default=0)
     versions = sorted(v for v in index.commits if oldest <= v <= last)
     carried = in_commit_timestamps(newest.metadata, table=table)
     if carried is None:

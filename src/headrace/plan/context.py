@@ -1,4 +1,4 @@
-"""The context that a run passes to its engine: settings, meter and cancellation."""
+"""The context of one execution of plans: settings, meter and cancellation."""
 
 import msgspec
 
@@ -28,7 +28,7 @@ class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings, the meter and the cancellation of one run."""
+    """The settings, the meter and the cancellation of one execution."""
 
     settings: ExecutionSettings = msgspec.field(default_factory=ExecutionSettings)
     meter: Meter = msgspec.field(default_factory=Meter)

@@ -30,14 +30,14 @@ class Executor(ABC):
         """Execute one plan in order."""
 
     def bound(self, context: ExecutionContext) -> "Executor":  # noqa: ARG002
-        """Return this engine bound to one run: to its settings, meter and cancellation.
+        """Return this engine bound to one execution: to its settings, meter and cancellation.
 
         An engine that counts nothing may return itself.
         """
         return self
 
     def forget(self) -> None:  # noqa: B027  (most engines remember nothing)
-        """Drop everything cached between runs, such as footers."""
+        """Drop everything cached between executions, such as footers."""
 
     def begin(self, plan: Node) -> None:  # noqa: B027  (most engines have no use for it)
         """Prepare to execute a whole plan: everything it reads may be requested at once.
@@ -46,10 +46,10 @@ class Executor(ABC):
         """
 
     def expect(self, plans: Sequence[Node]) -> None:  # noqa: B027  (as for `begin`)
-        """Prepare for plans that are likely to be executed later in the run; also a hint."""
+        """Prepare for plans that are likely to be executed later in the execution; also a hint."""
 
     def finish(self) -> None:  # noqa: B027  (as for `begin`)
-        """Stop the work that `begin` and `expect` started: this engine's run is over.
+        """Stop the work that `begin` and `expect` started: the execution is over.
 
         Work that has not started is dropped. Returns when no work is in progress.
         """

@@ -134,7 +134,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.BooleanArray:
-    """Return a mask of the files that lack a wanted typed statistic."""
+    """Return a mask of the files that lack a needed typed statistic."""
     uncounted = parsed.num_records.is_null()
     incomplete = pa.repeat(False, len(uncounted))
     for column in columns:

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.engines.arrow.checkpoint.footer import chunk_range
 from headrace.engines.fetched_file import FetchedFile
 from headrace.engines.read_ahead import ReadAhead
 from headrace.engines.tail_size import TailSize
@@ -23,7 +24,6 @@ from headrace.storage.byte_range import ByteRange
 from headrace.storage.store import RequestCost, Store, Tail
 
 SMALL_BYTES = 1 << 20
-_LENGTH_AND_MAGIC = 8
 
 
 class Read(Enum):
@@ -49,7 +49,7 @@ class FileSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileBytes:
-    """Opens the data files of one store, for one run."""
+    """Opens the data files of one store, for one execution."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -85,11 +85,8 @@ class FileBytes:
             content = self._ahead.take(path, lambda: self.store.read(path))
             return FileSource(file=pa.BufferReader(content), is_local=False)
         tail = self._ahead.take(path, lambda: self._tail(path, size_bytes))
-        end = memoryview(tail.content)
-        fetched = FetchedFile(self.store, path, size_bytes=tail.object_size)
-        fetched.hold([(tail.object_size - len(end), end)])
-        footer_bytes = int.from_bytes(end[-8:-4], "little") + _LENGTH_AND_MAGIC
-        self._tail_size.learn(footer_bytes, file_bytes=tail.object_size)
+        self._tail_size.learn_from(tail)
+        fetched = FetchedFile.with_tail(self.store, path, tail)
         return FileSource(file=opened.enter_context(fetched), is_local=False)
 
     def follow(
@@ -145,14 +142,8 @@ class RowGroupBytes:
         self._file.follow(self._ahead.pop(groups[0]))
 
     def _ranges(self, group: int) -> list[ByteRange]:
-        ranges = []
-        for leaf in self._leaves:
-            chunk = self._footer.row_group(group).column(leaf)
-            start = chunk.data_page_offset
-            if chunk.has_dictionary_page:
-                start = min(start, chunk.dictionary_page_offset)
-            ranges.append(ByteRange(max(start, 0), max(chunk.total_compressed_size, 0)))
-        return ranges
+        row_group = self._footer.row_group(group)
+        return [chunk_range(row_group.column(leaf)) for leaf in self._leaves]
 
 
 def _is_small(size_bytes: int) -> bool:

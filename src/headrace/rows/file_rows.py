@@ -149,7 +149,7 @@ class FileRows:
         """Return the row groups that may contain matching rows."""
         sizes = [self._footer.row_group(g).num_rows for g in range(self._footer.num_row_groups)]
         starts = accumulate(sizes, initial=0)
-        groups = [_Group(*found) for found in zip(range(len(sizes)), starts, sizes, strict=False)]
+        groups = [_Group(*facts) for facts in zip(range(len(sizes)), starts, sizes, strict=False)]
         matching = self._matching_groups()
         return [
             group

@@ -55,7 +55,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
 
 
 def open_source(store: Store, *, request: RowRequest, context: ExecutionContext) -> RowSource:
-    """Return the access to the data files of a store for one run."""
+    """Return the access to the data files of a store for one execution."""
     return RowSource(
         files=FileBytes(reading_store(store, context)),
         request=request,

@@ -78,6 +78,16 @@ def as_lists(array: pa.MapArray) -> pa.ListArray:
     return array.cast(pa.list_(array.type.field(0)))
 
 
+def storage_type(kind: pa.DataType) -> pa.DataType:
+    """Return the storage type of an extension type, or the type itself."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def storage_array(array: pa.Array) -> pa.Array:
+    """Return the storage of an extension array, or the array itself."""
+    return array.storage if isinstance(array, pa.ExtensionArray) else array
+
+
 def list_offsets(array: pa.Array) -> pa.Int32Array:
     """Return the offset of each list in the flattened elements of all non-null lists."""
     lengths = pc.fill_null(pc.list_value_length(array), 0)

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.rows.convert import Convert
-from headrace.rows.plain import as_lists, list_offsets
+from headrace.rows.plain import as_lists, list_offsets, storage_array
 from headrace.rows.shredded import ReadShredded
 
 
@@ -64,7 +64,7 @@ class ReadStruct(msgspec.Struct, frozen=True):
 
     def read(self, array: pa.StructArray) -> pa.StructArray:
         """Return the struct with the table's members, null where the file's is null."""
-        array = _storage(array)
+        array = storage_array(array)
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(
             [member.read(array) for member in self.members],
@@ -86,7 +86,7 @@ class ReadList(msgspec.Struct, frozen=True):
 
     def read(self, array: pa.Array) -> pa.ListArray:
         """Return the lists with converted elements."""
-        array = _storage(array)
+        array = storage_array(array)
         mask = array.is_null() if array.null_count else None
         return pa.ListArray.from_arrays(
             list_offsets(array), self.element.read(array.flatten()), type=self.type, mask=mask
@@ -107,7 +107,7 @@ class ReadMap(msgspec.Struct, frozen=True):
 
     def read(self, array: pa.MapArray) -> pa.MapArray:
         """Return the maps with converted keys and values."""
-        array = _storage(array)
+        array = storage_array(array)
         lists = as_lists(array)
         entries = lists.flatten()
         return pa.MapArray.from_arrays(
@@ -122,7 +122,3 @@ class ReadMap(msgspec.Struct, frozen=True):
 Reading: TypeAlias = ReadLeaf | ReadStruct | ReadList | ReadMap | ReadShredded
 """Each has `leaves`, the numbers of the file's leaf columns it needs, and `read`, which converts
 the file's column to the table's and raises `pa.ArrowInvalid` if a value does not fit."""
-
-
-def _storage(array: pa.Array) -> pa.Array:
-    return array.storage if isinstance(array, pa.ExtensionArray) else array

@@ -25,6 +25,7 @@ from headrace.protocol.schema import (
     index_names,
 )
 from headrace.rows.convert import Convert, converter
+from headrace.rows.plain import storage_type
 from headrace.rows.reading import Member, Reading, ReadLeaf, ReadList, ReadMap, ReadStruct
 from headrace.rows.shredded import ReadShredded, is_shreddable
 
@@ -151,7 +152,7 @@ class StoredColumns:
         return find_named(name, among.by_name)
 
     def _resolve(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
-        source, first = _storage(column.field.type), column.first_leaf
+        source, first = storage_type(column.field.type), column.first_leaf
         match target:
             case PrimitiveType("variant"):
                 return self._variant(source, first, where=where)
@@ -178,9 +179,9 @@ class StoredColumns:
 
     def _leaf(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
         source, leaf = column.field.type, column.first_leaf
-        if types.is_nested(_storage(source)):
+        if types.is_nested(storage_type(source)):
             raise _mismatch(where, source, target)
-        if _is_unread(_storage(source)):
+        if _is_unread(storage_type(source)):
             raise UnreadTypeError(where, source)
         try:
             convert = converter(source, arrow_type(target))
@@ -229,7 +230,7 @@ def _numbered(parent: pa.Schema | pa.StructType, first: int) -> Iterator[_FileCo
 
 
 def _leaf_count(kind: pa.DataType) -> int:
-    kind = _storage(kind)
+    kind = storage_type(kind)
     if types.is_struct(kind):
         return sum(_leaf_count(field.type) for field in kind)
     if types.is_map(kind):
@@ -245,10 +246,6 @@ def _is_unread(kind: pa.DataType) -> bool:
     return any(
         test(kind) for test in (types.is_time, types.is_duration, types.is_interval, types.is_union)
     )
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
 def _id_of(field: pa.Field) -> bytes | None:

@@ -17,6 +17,7 @@ from pyarrow import types
 
 from headrace.protocol import variant
 from headrace.protocol.variant import Encode
+from headrace.rows.plain import storage_array, storage_type
 
 Encoded: TypeAlias = list[bytes | None]
 """The bytes of each entry; None if it has no value."""
@@ -50,7 +51,7 @@ class ReadShredded(msgspec.Struct, frozen=True):
 
 def is_shreddable(kind: pa.DataType) -> bool:
     """Whether a typed column can be assembled."""
-    kind = _storage(kind)
+    kind = storage_type(kind)
     if types.is_struct(kind):
         return all(_is_group(field.type) for field in kind)
     if _is_list(kind):
@@ -75,7 +76,7 @@ def _rebuilt(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
     typed = _member(group, "typed_value")
     if typed is None:
         return residual_values
-    typed = _storage_array(typed)
+    typed = storage_array(typed)
     if types.is_struct(typed.type):
         return _objects(typed, residual_values, metadata)
     values = _arrays(typed, metadata) if _is_list(typed.type) else _scalars(typed)
@@ -159,11 +160,3 @@ def _member(group: pa.StructArray, name: str) -> pa.Array | None:
 
 def _is_list(kind: pa.DataType) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind))
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
-
-
-def _storage_array(array: pa.Array) -> pa.Array:
-    return array.storage if isinstance(array, pa.ExtensionArray) else array

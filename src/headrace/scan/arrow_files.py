@@ -107,9 +107,9 @@ def arrow_batches(
     If few of many rows are dropped, the stretches between them are returned as slices.
     """
     adds = add_columns(batch, add_fields(files_schema(context, columns).names))
-    found = adds.stretches()
-    if found is not None:
-        rows, stretches = found
+    sliceable = adds.stretches()
+    if sliceable is not None:
+        rows, stretches = sliceable
         with suppress(HeadraceError):  # perhaps because of a dropped row
             whole = arrow_files(rows, context, columns)
             return [whole.slice(start, size) for start, size in stretches]

@@ -1,4 +1,4 @@
-"""Describes the phases of a run and their plans as text, without reading results."""
+"""Describes the phases of a machine and their plans as text, without reading results."""
 
 from collections.abc import Generator
 from typing import TypeVar

@@ -51,7 +51,7 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
     def batches(
         self, run: Run[ScanOutcome], columns: tuple[str, ...] | None, meter: Meter
     ) -> Generator[RecordBatch, None, None]:
-        """Yield the files of a run, or those of an equal earlier run from memory."""
+        """Yield the files of a `Run`, or those of an equal earlier scan from memory."""
         limit = self.label.limit
         if limit == 0:
             return

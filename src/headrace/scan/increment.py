@@ -1,6 +1,6 @@
 """Updates an Arrow list of live files to a newer version.
 
-An older list and a run over the newer commits enter; the batches of the newer list leave.
+An older list and a `Run` over the newer commits enter; the batches of the newer list leave.
 """
 
 from collections.abc import Generator, Iterable, Iterator

@@ -40,7 +40,7 @@ class PhaseRun:
         reporter: Reporter = log_event,
         settings: ExecutionSettings | None = None,
     ) -> None:
-        """Prepare a run; nothing is read.
+        """Prepare to run one phase; nothing is read.
 
         Args:
             phase: The phase to run.
@@ -59,7 +59,7 @@ class PhaseRun:
 
     @property
     def counts(self) -> Counts:
-        """The counts of this run so far."""
+        """The counts of this phase so far."""
         return self.meter.counts
 
     @property

@@ -40,14 +40,14 @@ class Run(Generic[T]):
         context: ExecutionContext | None = None,
         completed: Callable[[], Iterable[Event]] | None = None,
     ) -> None:
-        """Prepare a run; nothing is read.
+        """Prepare to run phases; nothing is read.
 
         Args:
             phase: The first phase.
             executor: Executes the plans.
-            reporter: Receives the events of the run.
-            context: The settings, the meter and the cancellation of the run.
-            completed: Returns the events to report once the run has ended or was closed. Without
+            reporter: Receives the events of the phases.
+            context: The settings, the meter and the cancellation.
+            completed: Returns the events to report once this has ended or was closed. Without
                 it the caller counts, and stops the meter's clock.
         """
         self._is_bound = context is not None
@@ -153,7 +153,7 @@ def stream_phase(
     """Yield the non-empty batches of a phase, and return the next phase.
 
     Raises:
-        Cancelled: the run was cancelled, perhaps while all batches were empty.
+        Cancelled: cancellation was requested, perhaps while all batches were empty.
     """
     emitted = 0
     with closing(cancellation.watched(_execute(phase, executor))) as batches:

@@ -116,13 +116,13 @@ class Scan:
         projection: tuple[str, ...] | None = None,
         cancellation: Cancellation | None = None,
     ) -> Run[ScanOutcome]:
-        """Return the run before its first phase, which yields raw batches without the limit.
+        """Return a `Run` before its first phase; it yields raw batches without the limit.
 
         All files of a batch are counted as returned when the batch is.
 
         Args:
             projection: The fields of an add to read; by default all.
-            cancellation: Cancels the run from another thread, even while it waits for a batch.
+            cancellation: Cancels the scan from another thread, even while it waits for a batch.
         """
         execution = ExecutionContext(
             settings=self.options, cancellation=cancellation or Cancellation()
@@ -231,7 +231,7 @@ class Scan:
         )
 
     def _run(self, phase: Phase[ScanOutcome], execution: ExecutionContext) -> Run[ScanOutcome]:
-        """Return a run whose caller reports its end."""
+        """Return a `Run` whose caller reports its end."""
         return Run(
             phase, executor=self._source.executor, context=execution, reporter=self._reporter
         )

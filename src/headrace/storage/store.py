@@ -166,7 +166,7 @@ class WritableStore(Store, Protocol):
         """
 
     def persist(self, paths: Iterable[str]) -> None:
-        """Make objects durable that an engine wrote without going through this store.
+        """Make objects durable that another program wrote without going through this store.
 
         Raises:
             ObjectNotFoundError: one of them does not exist.

@@ -50,7 +50,7 @@ LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
 
 
 class ArrowColumnar:
-    """Reads Parquet files of one store, for one run."""
+    """Reads Parquet files of one store, for one execution."""
 
     def __init__(self, log: LogBytes, *, footers: FooterCache, context: ExecutionContext) -> None:
         self._context = context
@@ -216,7 +216,7 @@ class ArrowColumnar:
                     yield from skipping.matching([self._adds(batch) for batch in some])
 
     def _judged(self, predicate: BoundPredicate) -> JudgedPredicate:
-        """Return a predicate with its cached verdicts: the phases of a run share one predicate."""
+        """Return a predicate with its cached verdicts; the phases of a scan share one predicate."""
         if self._judging is None or self._judging.split.whole is not predicate:
             self._judging = JudgedPredicate.of(predicate)
         return self._judging

@@ -45,7 +45,7 @@ Footer: TypeAlias = Any
 
 
 class Columnar(Protocol):
-    """The part of the engine that needs Arrow, for one run."""
+    """The part of the engine that needs Arrow, for one execution."""
 
     def footer(self, file: LogFile) -> Footer:
         """Return the decoded footer of a Parquet file; it is cached."""
@@ -80,13 +80,13 @@ class Columnar(Protocol):
 
 
 class LoadColumnar(Protocol):
-    """Creates the part that needs Arrow, and holds the state that its runs share."""
+    """Creates the part that needs Arrow, and holds the state that its executions share."""
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
-        """Return the part that needs Arrow, for one run."""
+        """Return the part that needs Arrow, for one execution."""
 
     def clear(self) -> None:
-        """Drop the state that the runs share."""
+        """Drop the state that the executions share."""
 
     def decode_state(self, content: bytes, *, path: str) -> StateManifest:
         """Decode the state that a file holds."""
@@ -112,10 +112,10 @@ class ArrowExecutor(Executor):
         self._expected: list[Node] = []
         """The plans whose reads start once all commits have been requested."""
         self._collected: set[str] = set()
-        """The files whose keys this run has collected; they are read again for their adds."""
+        """The files whose keys this execution has collected; they are read again for their adds."""
 
     def bound(self, context: ExecutionContext) -> "ArrowExecutor":
-        """Return an executor on the same store for one run, with its settings and meter."""
+        """Return an executor on the same store for one execution, with its settings and meter."""
         return ArrowExecutor(
             self._store, load_columnar=self._load_columnar, cache=self._cache, context=context
         )
@@ -126,7 +126,7 @@ class ArrowExecutor(Executor):
         self._cache.clear()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the engine, not the run that it is bound to."""
+        """Pickle the engine, not the execution that it is bound to."""
         make = partial(ArrowExecutor, load_columnar=self._load_columnar, cache=self._cache)
         return make, (self._store,)
 

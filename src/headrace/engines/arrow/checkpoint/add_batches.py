@@ -268,7 +268,7 @@ def _joined(
 ) -> pa.RecordBatch:
     """Join the fields of adds into one column, null where there is no add."""
     if not field.nullable:
-        raise ValueError("a missing string cannot be told from a missing add")
+        raise ValueError("a missing string cannot be distinguished from a missing add")
     is_null = texts[_PATH].levels == 0
     if texts[_PATH].values.null_count != np.count_nonzero(is_null):
         raise ValueError("an add has no path")

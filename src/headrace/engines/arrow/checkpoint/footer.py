@@ -31,6 +31,14 @@ _CODABLE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DIC
 """The encodings, of levels and of values, that Arrow can read as dictionary codes."""
 
 
+def chunk_range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
+    """Return the byte range of a column chunk, including its dictionary page."""
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page:
+        start = min(start, chunk.dictionary_page_offset)
+    return ByteRange(max(start, 0), max(chunk.total_compressed_size, 0))
+
+
 class Footer(msgspec.Struct, frozen=True, dict=True):
     """A footer, with its leaf columns by path."""
 
@@ -75,12 +83,7 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
     def range(self, group: int, leaf: str) -> ByteRange | None:
         """Return the byte range of a column chunk; None if the file has no such column."""
         chunk = self.chunk(group, leaf)
-        if chunk is None:
-            return None
-        start = chunk.data_page_offset
-        if chunk.has_dictionary_page:
-            start = min(start, chunk.dictionary_page_offset)
-        return ByteRange(max(start, 0), max(chunk.total_compressed_size, 0))
+        return None if chunk is None else chunk_range(chunk)
 
     def ranges(self, group: int, leaves: Sequence[str]) -> list[ByteRange]:
         """Return the byte ranges of those `leaves` that the file has."""

@@ -34,11 +34,10 @@ _FOOTERS_IN_USE = 16
 _DECODED_SIZE = 4
 """Roughly how much larger a footer is in memory than in its file."""
 _UNDECODABLE = (pa.ArrowException, OSError, ValueError)
-_LENGTH_AND_MAGIC = 8
 
 
 class FooterCache:
-    """An LRU cache of footers, shared by the runs of one table."""
+    """An LRU cache of footers, shared by all executions on one table."""
 
     def __init__(self, limit_bytes: int) -> None:
         # Reading row groups needs their footer, so footers in use are always kept.
@@ -104,11 +103,8 @@ class OpenParquet:
             fetched = FetchedFile(log.store, file.path, size_bytes=size_bytes)
         else:
             tail = log.tail(file)
-            fetched = FetchedFile(log.store, file.path, size_bytes=tail.object_size)
-            content = memoryview(tail.content)
-            fetched.hold([(tail.object_size - len(content), content)])
-            footer_bytes = int.from_bytes(content[-8:-4], "little") + _LENGTH_AND_MAGIC
-            log.tail_size.learn(footer_bytes, file_bytes=tail.object_size)
+            log.tail_size.learn_from(tail)
+            fetched = FetchedFile.with_tail(log.store, file.path, tail)
         return self._opened.enter_context(fetched)
 
     @property
@@ -166,7 +162,7 @@ class OpenParquet:
 
 
 class ParquetSource:
-    """The Parquet files of one log, for one run."""
+    """The Parquet files of one log, for one execution."""
 
     def __init__(self, log: LogBytes, *, footers: FooterCache, meter: Meter) -> None:
         self._log = log
@@ -274,7 +270,7 @@ class ParquetSource:
             raise CorruptCheckpointError(path=file.path, reason=reason)
 
     def _known(self, file: LogFile) -> Footer | None:
-        """Return a cached footer; one from an earlier run is counted on first use."""
+        """Return a cached footer; one from an earlier execution is counted on first use."""
         footer = self._footers.get(file)
         if footer is not None:
             self._count_file(file, footer_cache_hits=1)

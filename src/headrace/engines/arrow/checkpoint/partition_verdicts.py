@@ -1,7 +1,7 @@
 """Evaluates a predicate on partition values once per combination, and caches the verdicts.
 
 A table has many files and few partitions. Evaluating a predicate takes a dozen Arrow calls, so
-caching the verdicts pays off over all commits and row groups of a run.
+caching the verdicts pays off over all commits and row groups of an execution.
 """
 
 from collections.abc import Iterable, Sequence

@@ -23,6 +23,7 @@ from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
 from headrace.plan.leaf import FusedLeaf
 from headrace.plan.node import ScanAvro
+from headrace.protocol.action import vector_id
 from headrace.protocol.key import canonical_path
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.state import AddedAfter, ManifestInfo, Tombstones
@@ -45,7 +46,7 @@ class _Piece(msgspec.Struct, frozen=True):
 
 
 class ManifestScan:
-    """Reads the leaves of one state, for one run."""
+    """Reads the leaves of one state, for one execution."""
 
     def __init__(
         self, store: Store, leaf: FusedLeaf[ScanAvro], *, context: ExecutionContext
@@ -230,12 +231,12 @@ def _vector_ids(entries: pa.RecordBatch, rows: np.ndarray[Any, Any]) -> list[str
     if "deletionVector" not in entries.schema.names:
         return [None] * len(rows)
     vectors = entries.column("deletionVector").take(pa.array(rows)).to_pylist()
-    return [None if vector is None else _vector_id(vector) for vector in vectors]
-
-
-def _vector_id(vector: dict[str, Any]) -> str:
-    base = f"{vector['storageType']}{vector['pathOrInlineDv']}"
-    return base if vector["offset"] is None else f"{base}@{vector['offset']}"
+    return [
+        None
+        if vector is None
+        else vector_id(vector["storageType"], vector["pathOrInlineDv"], vector["offset"])
+        for vector in vectors
+    ]
 
 
 def _versions(entries: pa.RecordBatch, piece: _Piece) -> np.ndarray[Any, Any]:
