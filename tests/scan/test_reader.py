@@ -239,7 +239,7 @@ def test_a_reader_that_is_not_for_asyncio_refuses_async_with() -> None:
         async with BatchReader(numbers([])):
             pass
 
-    with pytest.raises(TypeError, match="alone"):
+    with pytest.raises(TypeError, match="only"):
         asyncio.run(enter())
 
 

@@ -47,11 +47,11 @@ def _widths(lines: list[list[str]]) -> list[int]:
 
 
 def _line(cells: list[str], widths: list[int], to_the_right: list[bool]) -> str:
-    placed = map(_placed, cells, widths, to_the_right)
+    placed = map(_aligned, cells, widths, to_the_right)
     return "  ".join(placed).rstrip() + "\n"
 
 
-def _placed(cell: str, width: int, right: bool) -> str:  # noqa: FBT001  (mapped over)
+def _aligned(cell: str, width: int, right: bool) -> str:  # noqa: FBT001  (mapped over)
     if cell_len(cell) > width:
         return set_cell_size(cell, width - 1) + "…"
     padding = " " * (width - cell_len(cell))

@@ -9,11 +9,11 @@ from headrace.protocol.action import DeletionVector
 _PLAIN_IN_A_PATH = "/=:@!$&'()*+,;~"
 
 
-class _Written(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
+class _WrittenAction(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
     """Base of all written actions: camel case in JSON, fields at their default are omitted."""
 
 
-class AddFile(_Written, frozen=True):
+class AddFile(_WrittenAction, frozen=True):
     """A file that this commit adds to the table."""
 
     path: str
@@ -27,7 +27,7 @@ class AddFile(_Written, frozen=True):
     tags: dict[str, str | None] | None = None
 
 
-class RemoveFile(_Written, frozen=True):
+class RemoveFile(_WrittenAction, frozen=True):
     """A file that this commit removes from the table."""
 
     path: str
@@ -39,7 +39,7 @@ class RemoveFile(_Written, frozen=True):
     deletion_vector: DeletionVector | None = None
 
 
-class ChangeFile(_Written, frozen=True):
+class ChangeFile(_WrittenAction, frozen=True):
     """A file with the changed rows of a commit, for readers of the change data feed."""
 
     path: str
@@ -48,7 +48,7 @@ class ChangeFile(_Written, frozen=True):
     data_change: bool
 
 
-class Transaction(_Written, frozen=True):
+class Transaction(_WrittenAction, frozen=True):
     """The progress of an application, as its latest transaction version."""
 
     app_id: str
@@ -56,7 +56,7 @@ class Transaction(_Written, frozen=True):
     last_updated: int
 
 
-class TableProtocol(_Written, frozen=True):
+class TableProtocol(_WrittenAction, frozen=True):
     """The protocol versions and features that a client of the table must support."""
 
     min_reader_version: int
@@ -65,14 +65,14 @@ class TableProtocol(_Written, frozen=True):
     writer_features: list[str] | None = None
 
 
-class TableFormat(_Written, frozen=True):
+class TableFormat(_WrittenAction, frozen=True):
     """The encoding of data files."""
 
     provider: str
     options: dict[str, str]
 
 
-class TableMetadata(_Written, frozen=True):
+class TableMetadata(_WrittenAction, frozen=True):
     """The table's schema, partitioning and properties."""
 
     id: str

@@ -69,12 +69,12 @@ class Memory:
         if size < _SMALL_BYTES:
             return Block(np.empty(size, dtype=np.uint8), None)
         size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
-        memory = self._taken(size)
+        memory = self._reused(size)
         if memory is None:
-            memory = _fresh(size)
+            memory = _allocate(size)
         return Block(memory, self)
 
-    def _taken(self, size: int) -> npt.NDArray[np.uint8] | None:
+    def _reused(self, size: int) -> npt.NDArray[np.uint8] | None:
         """Take free memory that is large enough; if none is, drop one that is slightly too small.
 
         Requests grow now and then, and outgrown memory must not be kept for ever.
@@ -96,7 +96,7 @@ class Memory:
         return None
 
 
-def _fresh(size: int) -> npt.NDArray[np.uint8]:
+def _allocate(size: int) -> npt.NDArray[np.uint8]:
     """Allocate memory that is private to this process: a forked one keeps its own copy.
 
     NumPy would request huge pages, which are cleared as a whole.

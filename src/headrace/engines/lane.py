@@ -65,7 +65,7 @@ class Lane(Generic[T]):
         if not self._limit:
             self._freed.put(0)
         if not self._is_counted:
-            return self._taken(self._ready.get())
+            return self._consumed(self._ready.get())
         self._freed.put(1)
         item = self._ready.get()
         if isinstance(item, End):
@@ -80,9 +80,9 @@ class Lane(Generic[T]):
             item = self._ready.get(timeout=seconds) if seconds > 0 else self._ready.get_nowait()
         except Empty:
             return None
-        return self._taken(item)
+        return self._consumed(item)
 
-    def _taken(self, item: tuple[T, int] | End) -> T | End:
+    def _consumed(self, item: tuple[T, int] | End) -> T | End:
         if isinstance(item, End):
             self._ready.put(item)
             return item

@@ -109,16 +109,16 @@ class _Binder(msgspec.Struct, frozen=True):
         if resolved is None or not resolved.is_comparable:
             return _opaque(predicate)
         bound = compare(resolved.column, predicate.op, predicate.literal, zone=self.zone)
-        return bound or self._left_open(predicate)
+        return bound or self._opaque_in_zone(predicate)
 
     def _bind_in(self, predicate: In[Column]) -> BoundPredicate:
         resolved = self.columns.find(predicate.column)
         if resolved is None or not resolved.is_comparable:
             return _opaque(predicate)
         bound = compare_any(resolved.column, predicate.literals, zone=self.zone)
-        return bound or self._left_open(predicate)
+        return bound or self._opaque_in_zone(predicate)
 
-    def _left_open(self, predicate: Compare[Column] | In[Column]) -> Opaque:
+    def _opaque_in_zone(self, predicate: Compare[Column] | In[Column]) -> Opaque:
         if self.zone is UTC:
             return _opaque(predicate)
         # A cast is never evaluated here, so the text is never bound again as if it were in UTC.

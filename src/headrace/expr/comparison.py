@@ -65,13 +65,13 @@ def compare(
         return None
     match op:
         case CompareOp.LT:
-            return _against(column, op, fitted.least, beyond=_always(column))
+            return _compare_unless_beyond(column, op, fitted.least, beyond=_always(column))
         case CompareOp.LE:
-            return _against(column, op, fitted.greatest, beyond=_never(column))
+            return _compare_unless_beyond(column, op, fitted.greatest, beyond=_never(column))
         case CompareOp.GT:
-            return _against(column, op, fitted.greatest, beyond=_always(column))
+            return _compare_unless_beyond(column, op, fitted.greatest, beyond=_always(column))
         case CompareOp.GE:
-            return _against(column, op, fitted.least, beyond=_never(column))
+            return _compare_unless_beyond(column, op, fitted.least, beyond=_never(column))
         case CompareOp.EQ | CompareOp.NE | CompareOp.SAFE_EQ:
             return _equal(column, op, fitted)
         case _:
@@ -220,7 +220,7 @@ def _clock_text(moment: datetime) -> str:
     return text.rstrip("0") if moment.microsecond else text
 
 
-def _against(
+def _compare_unless_beyond(
     column: BoundColumn, op: CompareOp, value: Value, *, beyond: BoundPredicate
 ) -> BoundPredicate:
     return beyond if value is None else Compare(column, op, Literal(value))

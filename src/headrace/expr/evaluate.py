@@ -96,10 +96,10 @@ def evaluate(predicate: BoundPredicate, evidence: Evidence) -> Truth:  # noqa: C
             return Truth(_all(evidence, value is True), _all(evidence, value is False))
         case And(parts):
             truths = [evaluate(part, evidence) for part in parts]
-            return _both(truths)
+            return _conjunction(truths)
         case Or(parts):
             truths = [evaluate(part, evidence) for part in parts]
-            return _swapped(_both([_swapped(truth) for truth in truths]))
+            return _swapped(_conjunction([_swapped(truth) for truth in truths]))
         case Not(part):
             return _swapped(evaluate(part, evidence))
         case IsNull(column):
@@ -125,7 +125,7 @@ def _swapped(truth: Truth) -> Truth:
     return Truth(truth.can_be_false, truth.can_be_true)
 
 
-def _both(truths: list[Truth]) -> Truth:
+def _conjunction(truths: list[Truth]) -> Truth:
     can_be_true, can_be_false = truths[0].can_be_true, truths[0].can_be_false
     for truth in truths[1:]:
         can_be_true = pc.and_(can_be_true, truth.can_be_true)

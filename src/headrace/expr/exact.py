@@ -74,12 +74,16 @@ def evaluate_rows(predicate: BoundPredicate, values_of: ValuesOf, *, rows: int) 
         case IsNull(column):
             return values_of(column).is_null()
         case Compare() | In() | StartsWith() | Like():
-            return _on_words(values_of(predicate.column), lambda values: _test(predicate, values))
+            return _on_dictionary(
+                values_of(predicate.column), lambda values: _test_values(predicate, values)
+            )
         case _:
             assert_never(predicate)
 
 
-def _on_words(values: pa.Array, answer: Callable[[pa.Array], pa.BooleanArray]) -> pa.BooleanArray:
+def _on_dictionary(
+    values: pa.Array, answer: Callable[[pa.Array], pa.BooleanArray]
+) -> pa.BooleanArray:
     """Evaluate each dictionary value once, then expand the results to the rows."""
     if not pa.types.is_dictionary(values.type):
         return answer(values)
@@ -100,7 +104,7 @@ def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray
     return answers.take(codes)
 
 
-def _test(
+def _test_values(
     predicate: Compare[BoundColumn] | In[BoundColumn] | StartsWith[BoundColumn] | Like[BoundColumn],
     values: pa.Array,
 ) -> pa.BooleanArray:

@@ -137,7 +137,7 @@ def user_facing_error(error: HeadraceError, phase: SegmentPhase) -> HeadraceErro
             path=error.path,
             replaced=isinstance(error, ObjectChangedError),
         )
-    elif isinstance(error, CorruptLogError) and base is not None and _is_of(error.path, base):
+    elif isinstance(error, CorruptLogError) and base is not None and _is_part_of(error.path, base):
         raised = CorruptCheckpointError(path=error.path, reason=error.reason)
     if raised is not error:
         raised.__cause__ = error
@@ -148,7 +148,7 @@ def _is_same(listed: LogFile, pinned: LogFile) -> bool:
     return (listed.size_bytes, listed.modified_ms) == (pinned.size_bytes, pinned.modified_ms)
 
 
-def _is_of(path: str, base: Checkpoint) -> bool:
+def _is_part_of(path: str, base: Checkpoint) -> bool:
     return any(path == file.path for file in base.files)
 
 

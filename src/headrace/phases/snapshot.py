@@ -228,7 +228,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """Take the first of each, which is the newest, and reject unsupported tables."""
         batches = self.actions(data)
-        if error := contradiction(batches, {"protocol": _only, "metaData": _only}):
+        if error := contradiction(batches, {"protocol": _same_subject, "metaData": _same_subject}):
             return recover(self, error)
         protocols = [p for batch in batches for p in batch.actions("protocol")]
         metadatas = [m for batch in batches for m in batch.actions("metaData")]
@@ -294,5 +294,5 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         return replace(self, segment=segment, known=known)
 
 
-def _only(_: object) -> None:
+def _same_subject(_: object) -> None:
     """Identify an action that a table has only once."""

@@ -84,7 +84,7 @@ def choose_state(  # noqa: PLR0913  (what a listing knows)
     elif _is_costlier_than_checkpoint(segment, version, index):
         reason = f"the checkpoint of version {_checkpoint_version(segment)} is much newer"
     if reason is not None or commit is None:
-        return _without(log, StateAbandoned(table=table, path=path, reason=reason or ""))
+        return _continue_with_log(log, StateAbandoned(table=table, path=path, reason=reason or ""))
     return ReadState(
         table=table,
         root=root,
@@ -109,7 +109,7 @@ def _is_costlier_than_checkpoint(segment: Segment, version: int, index: LogIndex
     return sum(index.commits[v].size_bytes for v in between) > base.size_bytes
 
 
-def _without(log: Phase[T], event: StateAbandoned) -> Phase[T]:
+def _continue_with_log(log: Phase[T], event: StateAbandoned) -> Phase[T]:
     """Continue with the log alone, and report why."""
     fields: dict[str, Any] = {"events": (*log.events, event)}
     segment = getattr(log, "segment", None)
@@ -141,7 +141,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         if len(states) != 1:
             return self._ignored("it does not contain exactly one state")
         manifest: StateManifest = states[0]
-        if reason := self._doubt(manifest):
+        if reason := self._why_untrusted(manifest):
             return self._ignored(reason)
         try:
             protocol = decode_action(manifest.protocol, "protocol", ProtocolAction)
@@ -162,7 +162,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         phase: Phase[T] = self.resume.upon(segment, protocol=protocol, metadata=metadata)
         return phase
 
-    def _doubt(self, state: StateManifest) -> str | None:
+    def _why_untrusted(self, state: StateManifest) -> str | None:
         """Return why the state cannot be trusted; None if it can."""
         if state.state_version != self.commit.version:
             return f"it claims to be of version {state.state_version}"
@@ -182,7 +182,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
 
     def _ignored(self, reason: str) -> Phase[T]:
         event = StateAbandoned(table=self.table, path=self.path, reason=reason)
-        return _without(self.log, event)
+        return _continue_with_log(self.log, event)
 
 
 A = TypeVar("A")

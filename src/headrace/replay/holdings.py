@@ -19,15 +19,15 @@ class Layer(msgspec.Struct, frozen=True):
 
     def held(self, keys: Iterable[bytes]) -> set[bytes]:
         """Return the given keys that are in this view."""
-        return {key for key, number in self.spill.find(keys).items() if self._shows(number)}
+        return {key for key, number in self.spill.find(keys).items() if self._includes(number)}
 
     def __iter__(self) -> Iterator[bytes]:
-        return (key for key, number in self.spill.scan() if self._shows(number))
+        return (key for key, number in self.spill.scan() if self._includes(number))
 
     def __len__(self) -> int:
-        return self.spill.length(filter(self._shows, range(self.stop)))
+        return self.spill.length(filter(self._includes, range(self.stop)))
 
-    def _shows(self, number: int) -> bool:
+    def _includes(self, number: int) -> bool:
         return number < self.stop and number not in self.without
 
 

@@ -104,7 +104,7 @@ class Bitmap:
     def add(self, numbers: npt.NDArray[np.uint64]) -> None:
         """Add numbers."""
         hashes = numbers * _MULTIPLIER
-        for mixed in (hashes, _mixed_again(hashes)):
+        for mixed in (hashes, _second_hashes(hashes)):
             np.bitwise_or.at(self.bytes, *self._spots(mixed))
 
     def may_hold(self, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
@@ -112,7 +112,7 @@ class Bitmap:
         hashes = numbers * _MULTIPLIER
         may_hold = self._holds(hashes)
         passed = np.flatnonzero(may_hold)  # few, so testing their second bit costs little
-        may_hold[passed] = self._holds(_mixed_again(hashes[passed]))
+        may_hold[passed] = self._holds(_second_hashes(hashes[passed]))
         return may_hold
 
     def _holds(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
@@ -156,7 +156,7 @@ def _differ_from_key(paths: pa.StringArray) -> npt.NDArray[np.bool_]:
     return np.asarray(may_differ.to_numpy(zero_copy_only=False))
 
 
-def _mixed_again(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _second_hashes(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Derive a second hash, for the second bit."""
     mixed = hashes ^ (hashes >> np.uint64(32))
     mixed *= _SECOND_MULTIPLIER

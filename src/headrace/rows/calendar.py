@@ -80,13 +80,17 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
         """
         if types.is_date32(array.type):
             days = array.cast(pa.int32()).cast(pa.int64())
-            return self._moved(days, limit=_GREGORIAN, unit=1).cast(pa.int32()).cast(array.type)
+            return (
+                self._rebased_ticks(days, limit=_GREGORIAN, unit=1)
+                .cast(pa.int32())
+                .cast(array.type)
+            )
         ticks = array.cast(pa.timestamp("us")).cast(pa.int64())
         limit = _GREGORIAN * _DAY_US if self.zone in _UTC else _SETTLED_US
-        moved = self._moved(ticks, limit=limit, unit=_DAY_US)
+        moved = self._rebased_ticks(ticks, limit=limit, unit=_DAY_US)
         return moved.cast(pa.timestamp("us")).cast(pa.timestamp("us", array.type.tz))
 
-    def _moved(self, ticks: pa.Int64Array, *, limit: int, unit: int) -> pa.Int64Array:
+    def _rebased_ticks(self, ticks: pa.Int64Array, *, limit: int, unit: int) -> pa.Int64Array:
         least = pc.min(ticks).as_py()
         if least is None or least >= limit:
             return ticks

@@ -214,7 +214,7 @@ class FileRows:
         rows_per_batch = self._request.rows_per_batch
         rows_left = self._footer.row_group(group).num_rows
         if not selection.leaves:
-            yield from _bare(rows_left, rows_per_batch)
+            yield from _batches_without_columns(rows_left, rows_per_batch)
             return
         if self._opened.source.is_local_file:  # else the store counts
             self._meter.count(bytes_read=self._size_bytes(group, selection), requests=1)
@@ -237,7 +237,7 @@ def _is_coded(chunk: pq.ColumnChunkMetaData) -> bool:
     return bool(chunk.total_uncompressed_size <= _CODED_BYTES * (chunk.num_values - nulls))
 
 
-def _bare(rows: int, rows_per_batch: int) -> Iterator[pa.RecordBatch]:
+def _batches_without_columns(rows: int, rows_per_batch: int) -> Iterator[pa.RecordBatch]:
     """Yield batches without columns: the footer has the number of rows."""
     for start in range(0, rows, rows_per_batch):
         yield without_columns(min(rows_per_batch, rows - start))

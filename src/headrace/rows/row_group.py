@@ -42,12 +42,12 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         target = arrow_type(column.type)
         # A struct may be non-null although its only member is null: only leaves have statistics.
         leaf = None if isinstance(column.type, StructType) else _leaf_of(column_reading.reading)
-        return self._unknown(target) if leaf is None else self._known(leaf, target)
+        return self._unknown_bounds(target) if leaf is None else self._leaf_bounds(leaf, target)
 
-    def _known(self, leaf: ReadLeaf, target: pa.DataType) -> Bounds:
+    def _leaf_bounds(self, leaf: ReadLeaf, target: pa.DataType) -> Bounds:
         chunks = [self.footer.row_group(group).column(leaf.leaf) for group in range(len(self))]
         if any(chunk.physical_type == _NO_ORDER for chunk in chunks):
-            return self._unknown(target)
+            return self._unknown_bounds(target)
         statistics = [chunk.statistics for chunk in chunks]
         nulls = [s.null_count if s is not None and s.has_null_count else None for s in statistics]
         rows = [chunk.num_values for chunk in chunks]
@@ -58,19 +58,19 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
             may_be_value=pa.array(
                 [count != total for count, total in zip(nulls, rows, strict=True)], pa.bool_()
             ),
-            may_be_nan=self._maybe() if pa.types.is_floating(target) else None,
+            may_be_nan=self._all_true() if pa.types.is_floating(target) else None,
         )
 
-    def _unknown(self, target: pa.DataType) -> Bounds:
+    def _unknown_bounds(self, target: pa.DataType) -> Bounds:
         return Bounds(
             lower=pa.nulls(len(self), target),
             upper=pa.nulls(len(self), target),
-            may_be_null=self._maybe(),
-            may_be_value=self._maybe(),
-            may_be_nan=self._maybe() if pa.types.is_floating(target) else None,
+            may_be_null=self._all_true(),
+            may_be_value=self._all_true(),
+            may_be_nan=self._all_true() if pa.types.is_floating(target) else None,
         )
 
-    def _maybe(self) -> pa.BooleanArray:
+    def _all_true(self) -> pa.BooleanArray:
         return pa.repeat(True, len(self))
 
 

@@ -37,7 +37,7 @@ class ReadShredded(msgspec.Struct, frozen=True):
         """
         metadata: list[bytes] = array.field("metadata").to_pylist()
         try:
-            whole = _rebuilt(array, metadata)
+            whole = _assembled(array, metadata)
         except variant.InvalidVariantError as error:
             raise pa.ArrowInvalid(str(error)) from error
         values = pa.array([variant.NULL if v is None else v for v in whole], pa.binary())
@@ -67,7 +67,7 @@ def _is_group(kind: pa.DataType) -> bool:
     return index < 0 or is_shreddable(kind.field(index).type)
 
 
-def _rebuilt(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
+def _assembled(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
     """Assemble the variants of a group: residual values, typed values, or objects of both."""
     residual_column = _member(group, "value")
     residual_values: Encoded = (
@@ -86,7 +86,7 @@ def _rebuilt(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
 
 
 def _objects(typed: pa.StructArray, residual_values: Encoded, metadata: Sequence[bytes]) -> Encoded:
-    columns = [(field.name, _rebuilt(typed.field(field.name), metadata)) for field in typed.type]
+    columns = [(field.name, _assembled(typed.field(field.name), metadata)) for field in typed.type]
     whole: Encoded = []
     for row, (is_object, residual) in enumerate(
         zip(typed.is_valid().to_pylist(), residual_values, strict=True)
@@ -106,7 +106,7 @@ def _objects(typed: pa.StructArray, residual_values: Encoded, metadata: Sequence
 def _arrays(typed: pa.Array, metadata: Sequence[bytes]) -> Encoded:
     lengths = pc.fill_null(pc.list_value_length(typed), 0).to_numpy(zero_copy_only=False)
     owners = np.repeat(np.arange(len(typed)), lengths).tolist()
-    elements = _rebuilt(typed.flatten(), [metadata[owner] for owner in owners])
+    elements = _assembled(typed.flatten(), [metadata[owner] for owner in owners])
     ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
     whole: Encoded = []
     for is_array, (start, end) in zip(typed.is_valid().to_pylist(), pairwise(ends), strict=True):

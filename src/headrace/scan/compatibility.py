@@ -57,7 +57,7 @@ def check_readable_by(commit: Commit, *, pinned: PinnedSchema) -> None:
             0, f"it is partitioned by {', '.join(metadata.partition_columns) or 'nothing'}"
         )
     if commit.version > pinned.version:
-        differences += _gone(schema, written, where="")
+        differences += _missing_columns(schema, written, where="")
     if differences:
         raise SchemaChangedError(table=table, version=commit.version, difference=differences[0])
 
@@ -88,11 +88,11 @@ def _unreadable_type(written: DataType, read: DataType, name: str) -> Iterator[s
             return
 
 
-def _gone(read: StructType, written: StructType, *, where: str) -> Iterator[str]:
+def _missing_columns(read: StructType, written: StructType, *, where: str) -> Iterator[str]:
     """Yield the columns of the stream that files of the other schema no longer have."""
     for field in read.fields:
         same = next((f for f in written.fields if f.name == field.name), None)
         if same is None:
             yield f"column {where}{field.name} is gone"
         elif isinstance(field.type, StructType) and isinstance(same.type, StructType):
-            yield from _gone(field.type, same.type, where=f"{where}{field.name}.")
+            yield from _missing_columns(field.type, same.type, where=f"{where}{field.name}.")

@@ -37,16 +37,16 @@ class StateChanges(Changes):
         if self.start > self.end:
             return
         executor = self._executor.bound(execution)
-        log = self._listed(executor)
+        log = self._read_log_index(executor)
         self._check(log)
         for version in range(self.start, self.end + 1):
             execution.cancellation.check()
             if version in log.commits:
-                yield self._recorded(log.commits[version], version, executor)
+                yield self._recorded_changes(log.commits[version], version, executor)
             else:
-                yield self._compared(log, version, executor)
+                yield self._state_difference(log, version, executor)
 
-    def _listed(self, executor: Executor) -> TransactionLog:
+    def _read_log_index(self, executor: Executor) -> TransactionLog:
         listing = executor.execute(ListTree(directory=INDEXTABLES.log_directory))
         files = [file for b in listing if isinstance(b, FileListing) for file in b.files]
         return index_transaction_log(files, table=self.request.table)
@@ -61,15 +61,14 @@ class StateChanges(Changes):
             range(version, version + 1)
             for version in range(self.start, self.end + 1)
             if version not in log.commits
-            and not (version in log.states and (version <= 1 or self._is_known(log, version - 1)))
+            and not (version in log.states and (version <= 1 or version - 1 in log.states))
         ]
         if missing:
             raise LogGapError(table=self.request.table, missing=missing)
 
-    def _is_known(self, log: TransactionLog, version: int) -> bool:
-        return version in log.states
-
-    def _recorded(self, file: LogFile, version: int, executor: Executor) -> list[FileChange]:
+    def _recorded_changes(
+        self, file: LogFile, version: int, executor: Executor
+    ) -> list[FileChange]:
         """Return the changes recorded in a version file."""
         plan = ScanJson(files=(file,), columns=("add", "remove"))
         changes: list[FileChange] = []
@@ -78,7 +77,9 @@ class StateChanges(Changes):
                 changes += [self._change(a, kind, version) for a in batch.actions(name)]
         return changes
 
-    def _compared(self, log: TransactionLog, version: int, executor: Executor) -> list[FileChange]:
+    def _state_difference(
+        self, log: TransactionLog, version: int, executor: Executor
+    ) -> list[FileChange]:
         """Return the differences between a state and the previous one."""
         newer = _state(log.states[version], executor)
         older = None
@@ -99,26 +100,26 @@ def compare(
 ) -> tuple[dict[FileKey, Add], dict[FileKey, Add]]:
     """Return the files of two states, without manifests that cannot differ."""
     if older is None:
-        return {}, _visible(newer, newer.manifest.manifests, executor)
+        return {}, _visible_entries(newer, newer.manifest.manifests, executor)
     paths = {older.manifest_file(info).path for info in older.manifest.manifests}
     newer_paths = {newer.manifest_file(info).path for info in newer.manifest.manifests}
     shared = paths & newer_paths
-    if _hidden(older.manifest) == _hidden(newer.manifest):
+    if _tombstone_keys(older.manifest) == _tombstone_keys(newer.manifest):
         return (
-            _visible(older, _manifests_except(older, shared), executor),
-            _visible(newer, _manifests_except(newer, shared), executor),
+            _visible_entries(older, _manifests_except(older, shared), executor),
+            _visible_entries(newer, _manifests_except(newer, shared), executor),
         )
-    changed = _hidden(older.manifest) ^ _hidden(newer.manifest)
+    changed = _tombstone_keys(older.manifest) ^ _tombstone_keys(newer.manifest)
     untouched = {
         path for path in shared if not _may_hold(newer, path, (path_ for path_, _, _ in changed))
     }
     return (
-        _visible(older, _manifests_except(older, untouched), executor),
-        _visible(newer, _manifests_except(newer, untouched), executor),
+        _visible_entries(older, _manifests_except(older, untouched), executor),
+        _visible_entries(newer, _manifests_except(newer, untouched), executor),
     )
 
 
-def _hidden(state: StateManifest) -> set[tuple[str, str | None, int | None]]:
+def _tombstone_keys(state: StateManifest) -> set[tuple[str, str | None, int | None]]:
     tombstones = Tombstones.of(state)
     versioned = {(t.path, t.dv_id, t.removed_at_version) for t in tombstones.entries}
     return {*((path, None, None) for path in tombstones.paths), *versioned}
@@ -137,7 +138,7 @@ def _manifests_except(state: State, known: set[str]) -> tuple[ManifestInfo, ...]
     return tuple(i for i in state.manifest.manifests if state.manifest_file(i).path not in known)
 
 
-def _visible(
+def _visible_entries(
     state: State, manifests: Sequence[ManifestInfo], executor: Executor
 ) -> dict[FileKey, Add]:
     """Return the entries of manifests that no tombstone hides."""

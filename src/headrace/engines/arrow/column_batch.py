@@ -58,7 +58,7 @@ class ColumnBatch:
     added later has only the remaining rows.
     """
 
-    __slots__ = ("_columns", "_gone", "_later", "_memory", "_selection", "source")
+    __slots__ = ("_added", "_columns", "_dropped", "_memory", "_selection", "source")
 
     def __init__(
         self, source: LogFile, columns: pa.RecordBatch, *, memory: Memory | None = None
@@ -74,33 +74,33 @@ class ColumnBatch:
         self._columns = columns
         self._memory = memory
         self._selection: pa.BooleanArray | None = None
-        self._gone: Rows | None = None
-        self._later: Mapping[str, pa.Array] = {}
+        self._dropped: Rows | None = None
+        self._added: Mapping[str, pa.Array] = {}
 
     def _copy(
         self,
         *,
         selection: pa.BooleanArray | None = None,
-        gone: Rows | None = None,
-        later: Mapping[str, pa.Array] = MappingProxyType({}),
+        dropped: Rows | None = None,
+        added: Mapping[str, pa.Array] = MappingProxyType({}),
         columns: pa.RecordBatch | None = None,
     ) -> "ColumnBatch":
         """Return a copy with fewer rows, given by a mask or by the numbers of the dropped rows.
 
         Args:
             selection: True for the remaining rows.
-            gone: The numbers of the dropped rows.
-            later: Fields of the adds that have only the remaining rows.
+            dropped: The numbers of the dropped rows.
+            added: Fields of the adds that have only the remaining rows.
             columns: The rows, if they have fewer fields now.
         """
         rows = self._columns if columns is None else columns
         copy = ColumnBatch(self.source, rows, memory=self._memory)
-        copy._selection, copy._gone, copy._later = selection, gone, later
+        copy._selection, copy._dropped, copy._added = selection, dropped, added
         return copy
 
     def __len__(self) -> int:
-        if self._gone is not None:
-            return int(self._columns.num_rows) - len(self._gone)
+        if self._dropped is not None:
+            return int(self._columns.num_rows) - len(self._dropped)
         if self._selection is not None:
             return int(self._selection.true_count)
         return int(self._columns.num_rows)
@@ -110,10 +110,10 @@ class ColumnBatch:
         """The remaining rows."""
         mask = self._mask()
         if mask is not None:
-            self._columns, self._selection, self._gone = self._columns.filter(mask), None, None
-        if self._later:
-            fields = _fields(self._columns) | dict(self._later)
-            self._columns, self._later = _rebuilt(self._columns, fields), {}
+            self._columns, self._selection, self._dropped = self._columns.filter(mask), None, None
+        if self._added:
+            fields = _fields(self._columns) | dict(self._added)
+            self._columns, self._added = _rebuilt(self._columns, fields), {}
         return self._columns
 
     def remaining_mask(self) -> npt.NDArray[np.bool_] | None:
@@ -123,24 +123,28 @@ class ColumnBatch:
 
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
         """Add a field of the adds, which has only the remaining rows."""
-        later, columns, fields = {**self._later, name: values}, None, _fields(self._columns)
+        added, columns, fields = {**self._added, name: values}, None, _fields(self._columns)
         if fields.pop(name, None) is not None and fields:
             columns = _rebuilt(self._columns, fields)  # frees the memory of the old field
-        return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
+        return self._copy(
+            selection=self._selection, dropped=self._dropped, added=added, columns=columns
+        )
 
     def select(self, names: Collection[str]) -> "ColumnBatch":
         """Return the same rows with only these fields of the adds."""
-        later = {name: array for name, array in self._later.items() if name in names}
+        added = {name: array for name, array in self._added.items() if name in names}
         every = _fields(self._columns)
         fields = {name: array for name, array in every.items() if name in names}
-        if not fields or (len(fields) == len(every) and len(later) == len(self._later)):
+        if not fields or (len(fields) == len(every) and len(added) == len(self._added)):
             return self  # a struct without fields would not know its length
         columns = _rebuilt(self._columns, fields)
-        return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
+        return self._copy(
+            selection=self._selection, dropped=self._dropped, added=added, columns=columns
+        )
 
     def _mask(self) -> pa.BooleanArray | None:
-        if self._selection is None and self._gone is not None:
-            self._selection = all_but(self._gone, self._columns.num_rows)
+        if self._selection is None and self._dropped is not None:
+            self._selection = all_but(self._dropped, self._columns.num_rows)
         return self._selection
 
     def stretches(self) -> "tuple[ColumnBatch, list[tuple[int, int]]] | None":
@@ -149,12 +153,12 @@ class ColumnBatch:
         None if the stretches would be short: copying them is cheaper than handling them.
         """
         if (
-            self._later
-            or self._gone is None
-            or len(self._gone) * _SHORT_STRETCH > self._columns.num_rows
+            self._added
+            or self._dropped is None
+            or len(self._dropped) * _SHORT_STRETCH > self._columns.num_rows
         ):
             return None
-        edges = [-1, *self._gone.tolist(), self._columns.num_rows]
+        edges = [-1, *self._dropped.tolist(), self._columns.num_rows]
         stretches = [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
         return self._copy(), stretches
 
@@ -232,23 +236,23 @@ class ColumnBatch:
         """Return the rows for which the mask is true."""
         if mask.true_count == len(mask):
             return self
-        current, later = self._mask(), {name: a.filter(mask) for name, a in self._later.items()}
+        current, added = self._mask(), {name: a.filter(mask) for name, a in self._added.items()}
         if current is not None:
             mask = pc.replace_with_mask(current, current, mask)
-        return self._copy(selection=mask, later=later)
+        return self._copy(selection=mask, added=added)
 
     def without(self, rows: Rows) -> "ColumnBatch":
         """Return the batch without these rows, given in order."""
         if not len(rows):
             return self
-        if self._later or self._mask() is not None:
+        if self._added or self._mask() is not None:
             return self.filter(all_but(rows, len(self)))
-        return self._copy(gone=rows)
+        return self._copy(dropped=rows)
 
     def field(self, *path: str) -> pa.Array | None:
         """Return a field of the adds at any depth; None if the file does not have it."""
-        if path[0] in self._later:
-            return self._later[path[0]]
+        if path[0] in self._added:
+            return self._added[path[0]]
         array = self._unfiltered(*path)
         mask = self._mask()
         return array if array is None or mask is None else array.filter(mask)

@@ -122,7 +122,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     def pieces(self, group: int, selection: AddSelection) -> Iterator[tuple[AddRows, bool]]:
         """Yield the rows of a row group, and whether they may be declined."""
         end, done, position = selection.end(self._footer.rows(group)), 0, 0
-        for count, piece in _while_usual(self._quick_pieces(group, selection)):
+        for count, piece in _until_unusual(self._quick_pieces(group, selection)):
             yield piece, True
             if piece.was_declined:
                 break
@@ -241,7 +241,7 @@ class _LateColumns:
         return batch
 
 
-def _while_usual(batches: Iterator[T]) -> Iterator[T]:
+def _until_unusual(batches: Iterator[T]) -> Iterator[T]:
     """Yield batches until one cannot be read."""
     while True:
         try:

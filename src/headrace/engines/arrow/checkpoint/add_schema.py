@@ -51,14 +51,16 @@ def check_adds(footer: Footer) -> None:
     if "partitionValues_parsed" in fields and "partitionValues" not in fields:
         raise ValueError("its adds have only typed partition values")
     for name, kind in _KINDS.items():
-        if name in fields and not _is(kind, f"add.{name}", fields[name], footer):
+        if name in fields and not _has_kind(kind, f"add.{name}", fields[name], footer):
             raise ValueError(f"add.{name} is not {kind.value}")
 
 
-def _is(kind: _Kind, column: str, leaves: list[str], footer: Footer) -> bool:
+def _has_kind(kind: _Kind, column: str, leaves: list[str], footer: Footer) -> bool:
     if kind is _Kind.VECTOR:
         texts = [f"{column}.{name}" for name in ("storageType", "pathOrInlineDv")]
-        return set(texts) <= set(leaves) and all(_is(_Kind.TEXT, t, [t], footer) for t in texts)
+        return set(texts) <= set(leaves) and all(
+            _has_kind(_Kind.TEXT, t, [t], footer) for t in texts
+        )
     stored = [footer.metadata.schema.column(footer.positions[leaf]) for leaf in leaves]
     logical = {leaf.logical_type.type for leaf in stored}
     match kind:

@@ -90,7 +90,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         try:
             if mask is not None:
                 rows = _plain_rows(reader.pieces(group, AddSelection(columns=columns, mask=mask)))
-                for batch in _together(rows, batch_rows=self._batch_rows):
+                for batch in _joined_batches(rows, batch_rows=self._batch_rows):
                     yield self._select(_adds(reader, batch))
                 return
             for piece, may_decline in reader.pieces(
@@ -187,7 +187,9 @@ def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
     return rows.filter(pc.is_valid(adds)) if adds.null_count else rows
 
 
-def _together(batches: Iterator[pa.RecordBatch], *, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _joined_batches(
+    batches: Iterator[pa.RecordBatch], *, batch_rows: int
+) -> Iterator[pa.RecordBatch]:
     """Join small batches until they have at least `batch_rows` rows."""
     rows, waiting = 0, list[pa.RecordBatch]()
     for batch in batches:

@@ -67,9 +67,9 @@ class ManifestScan:
         yield from in_parallel(self._read, self._pieces(), threads=threads)
 
     @cached_property
-    def _hidden(self) -> "_Hidden | None":
+    def _tombstones(self) -> "_TombstoneIndex | None":
         tombstones = self._scan.tombstones
-        return _Hidden(tombstones) if len(tombstones) else None
+        return _TombstoneIndex(tombstones) if len(tombstones) else None
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
@@ -77,9 +77,9 @@ class ManifestScan:
         fields = [name for name in self._add_fields if name != "stats_parsed"]
         if "stats" in fields and self._scan.statistics_schema is not None:
             fields += _STATISTICS_FIELDS
-        if self._hidden is not None:
+        if self._tombstones is not None:
             fields += ["path", "deletionVector"]
-        if self._hidden is not None or self._scan.added_after is not None:
+        if self._tombstones is not None or self._scan.added_after is not None:
             fields += _VERSIONS
         return tuple(dict.fromkeys(fields))
 
@@ -173,22 +173,22 @@ class ManifestScan:
 
     def _visible(self, entries: pa.RecordBatch, piece: _Piece) -> pa.RecordBatch:
         """Return the entries that no tombstone hides and that are new enough."""
-        hidden, after = self._hidden, self._scan.added_after
-        if hidden is None and after is None:
+        tombstones, after = self._tombstones, self._scan.added_after
+        if tombstones is None and after is None:
             return entries
         versions = _versions(entries, piece)
-        if hidden is not None:
-            gone = hidden.rows(entries, versions)
-            if len(gone):
+        if tombstones is not None:
+            hidden_rows = tombstones.rows(entries, versions)
+            if len(hidden_rows):
                 keep = np.ones(entries.num_rows, dtype=np.bool_)
-                keep[gone] = False
+                keep[hidden_rows] = False
                 entries, versions = entries.filter(pa.array(keep)), versions[keep]
         if after is not None:
             entries = entries.filter(pa.array(_newer(entries, versions, after)))
         return entries
 
 
-class _Hidden:
+class _TombstoneIndex:
     """An index of the tombstones of a state."""
 
     def __init__(self, tombstones: Tombstones) -> None:

@@ -140,8 +140,8 @@ def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Dec
         head, plain, at = header[_V1], decompress(body, plain_size), 0
         repetitions = b""
         if is_repeated:
-            repetitions, at = _sized(plain, at)
-        definitions, at = _sized(plain, at)
+            repetitions, at = _take_sized(plain, at)
+        definitions, at = _take_sized(plain, at)
         coded = _is_coded(head[_ENCODING])
         return Page(False, head[_COUNT], coded, repetitions, definitions, plain[at:])
     if kind == _DATA_PAGE_V2:
@@ -175,6 +175,6 @@ def _is_coded(encoding: int) -> bool:
     raise ValueError(f"encoding {encoding} is not supported")
 
 
-def _sized(data: Bytes, at: int) -> tuple[bytes, int]:
+def _take_sized(data: Bytes, at: int) -> tuple[bytes, int]:
     end = at + 4 + int.from_bytes(data[at : at + 4], "little")
     return bytes(data[at + 4 : end]), end
