@@ -1,5 +1,6 @@
 """How many round trips and requests an answer takes on a remote store."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ HISTORY = [
 ]
 HISTORY[0] = [*opening(), *HISTORY[0]]
 FILES = 3 * COMMITS
+CHECKPOINT = f"_delta_log/{BASE:020}.checkpoint.parquet"
 FIRST_ROUND = 3
 """The hint of the log, the hint of a state, and the listing."""
 
@@ -165,6 +167,29 @@ def test_time_travel_lists_the_log_once(table: Path, store: RoundTripStore) -> N
     commits = [path for path in store.requests if path.endswith(".json")]
     assert len(commits) == len(set(commits)) == AFTER_BASE
     assert store.rounds == 4  # as for the newest, plus protocol and metadata of the older one
+
+
+def test_a_whole_scan_asks_for_the_checkpoint_while_it_replays_commits(
+    store: RoundTripStore,
+) -> None:
+    files = iter(snapshot_of(store).scan())
+    before = store.requests.count(CHECKPOINT)
+    assert len([next(files) for _ in range(4)]) == 4  # the newest commit has three
+    until = time.monotonic() + 10
+    while store.requests.count(CHECKPOINT) == before and time.monotonic() < until:
+        time.sleep(0.001)
+    assert store.requests.count(CHECKPOINT) == before + 1
+    assert 4 + len(list(files)) == FILES
+    assert store.requests.count(CHECKPOINT) == before + 1
+
+
+def test_a_scan_with_a_limit_asks_for_no_row_group_that_it_may_not_need(
+    store: RoundTripStore,
+) -> None:
+    snapshot = snapshot_of(store)
+    before = store.requests.count(CHECKPOINT)
+    assert len(list(snapshot.scan(limit=3 * AFTER_BASE))) == 3 * AFTER_BASE
+    assert store.requests.count(CHECKPOINT) == before
 
 
 def test_a_limit_stops_what_has_not_started(table: Path, store: RoundTripStore) -> None:

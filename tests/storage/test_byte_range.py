@@ -40,9 +40,9 @@ def test_near_ranges_are_one_request_and_far_ones_two() -> None:
     assert coalesce(far, rule) == far
 
 
-def test_a_large_range_is_fetched_in_parts() -> None:
+def test_a_large_range_is_fetched_in_parts_of_equal_size() -> None:
     rule = Coalescing(gap_bytes=0, largest_bytes=4)
-    assert coalesce([ByteRange(1, 9)], rule) == [ByteRange(1, 4), ByteRange(5, 4), ByteRange(9, 1)]
+    assert coalesce([ByteRange(1, 9)], rule) == [ByteRange(1, 3), ByteRange(4, 3), ByteRange(7, 3)]
 
 
 @pytest.mark.parametrize("cost", list(RequestCost))

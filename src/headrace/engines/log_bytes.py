@@ -133,6 +133,10 @@ class LogBytes:
                 _key("tail", file), lambda: self._read_tail(file), size_bytes=size_bytes
             )
 
+    def has_tail(self, file: LogFile) -> bool:
+        """Return whether the end of a file is cached, so that `tail` takes no request."""
+        return self._kept("tail", file) is not None
+
     def tail(self, file: LogFile) -> Tail:
         """Return the end of a file, long enough for its expected footer."""
         cached = self._cached("tail", file)

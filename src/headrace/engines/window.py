@@ -53,7 +53,12 @@ class Windows:
         self._store = store
         self._path = path
         self._ahead = ahead
-        self._windows = cut(ranges, window_bytes)
+        # In parts as large as a request, so that no bytes are copied to join requests.
+        largest_bytes = store.request_cost.coalescing.largest_bytes
+        self._windows = [
+            [part for wanted in window for part in wanted.parts(largest_bytes)]
+            for window in cut(ranges, window_bytes)
+        ]
         for index, window in enumerate(self._windows):
             size_bytes = sum(span.length for span in window)
             ahead.expect((self, index), partial(self._read, index), size_bytes=size_bytes)

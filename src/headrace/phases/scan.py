@@ -57,6 +57,9 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The requested fields of an add, by their name in the log."""
     memory_limit_bytes: int = 64 << 20
     """The memory that the seen set may use before it spills to disk."""
+    stops_after: int | None = None
+    """The number of files after which the caller stops; None: it takes all of them. Phases emit
+    all files in any case, and only read less ahead."""
     tail: tuple[LogFile, ...] | None = None
     dialect: Dialect = DELTA
 
@@ -101,9 +104,14 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
         return replay_checkpoint(self.request, self.segment, seen)
 
     def expects(self) -> tuple[Node, ...]:
-        """Expect the checkpoint: its footers are read in any case."""
-        base = self.segment.checkpoint
-        return () if base is None else (scan_files(base.files, columns=("add",)),)
+        """Expect the checkpoint: its footers are read in any case, its adds in a whole scan."""
+        base, request = self.segment.checkpoint, self.request
+        if base is None:
+            return ()
+        if request.stops_after is not None:
+            return (scan_files(base.files, columns=()),)
+        columns = add_columns(request.projection, predicate=request.predicate)
+        return (_skipping(scan_files(base.files, columns=columns), request),)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
         """Replace an unusable compaction file by the commits that it summarises.
@@ -305,7 +313,7 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
     def expects(self) -> tuple[Node, ...]:
         """Expect the checkpoint: its footers are read in any case."""
         base = self.segment.checkpoint
-        return () if base is None else (scan_files(base.files, columns=("add",)),)
+        return () if base is None else (scan_files(base.files, columns=()),)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)
         """Continue with the checkpoint; the commits follow it."""

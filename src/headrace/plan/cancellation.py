@@ -55,6 +55,15 @@ class Cancellation:
         action()
         return lambda: None
 
+    def linked(self) -> "Cancellation":
+        """Return a cancellation that is requested with this one, and can be requested alone.
+
+        Requesting it also removes the link.
+        """
+        linked = Cancellation()
+        linked._actions.append(self.on_request(linked.request))
+        return linked
+
     def _forget(self, action: Callable[[], object]) -> None:
         with self._changed:
             if action in self._actions:

@@ -66,6 +66,7 @@ class ScanParquet(msgspec.Struct, frozen=True, kw_only=True):
 
     files: tuple[LogFile, ...]
     columns: tuple[str, ...]
+    """Without columns it reads only footers, so an engine that expects it reads no more ahead."""
     row_groups: tuple[int, ...] | None = None
     """The row groups to read, in a plan with one file; None: all of them."""
 

@@ -6,6 +6,7 @@ into the original ranges. Nothing here does I/O, so readers can count requests b
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 import msgspec
@@ -29,6 +30,14 @@ class ByteRange(msgspec.Struct, frozen=True, order=True):
         """The position after the last byte."""
         return self.start + self.length
 
+    def parts(self, largest_bytes: int) -> list["ByteRange"]:
+        """Cut the range into as few parts as possible, all of about the same size."""
+        if not self.length:
+            return []
+        count = -(-self.length // largest_bytes)
+        bounds = [self.start + self.length * index // count for index in range(count + 1)]
+        return [ByteRange(start, stop - start) for start, stop in pairwise(bounds)]
+
 
 class Coalescing(msgspec.Struct, frozen=True, kw_only=True):
     """The rule for merging ranges into requests."""
@@ -51,18 +60,11 @@ def coalesce(ranges: Iterable[ByteRange], rule: Coalescing) -> list[ByteRange]:
         if is_near and max(stop, span.stop) - start <= rule.largest_bytes:
             stop = max(stop, span.stop)
             continue
-        requests += _parts(start, stop, rule.largest_bytes)
+        requests += ByteRange(start, stop - start).parts(rule.largest_bytes)
         # Where a range overlaps the previous request, fetch only the part after it.
         start, stop = max(span.start, stop), max(span.stop, stop)
-    requests += _parts(start, stop, rule.largest_bytes)
+    requests += ByteRange(start, stop - start).parts(rule.largest_bytes)
     return requests
-
-
-def _parts(start: int, stop: int, largest_bytes: int) -> list[ByteRange]:
-    return [
-        ByteRange(position, min(largest_bytes, stop - position))
-        for position in range(start, stop, largest_bytes)
-    ]
 
 
 def split(

@@ -205,6 +205,7 @@ class Snapshot(RowHandover):
                 predicate=self.bound_predicate(where, basis=Basis.STATISTICS),
                 projection=ADD_FIELDS,
                 memory_limit_bytes=chosen.memory_limit_bytes,
+                stops_after=limit,
                 tail=self.state.tail,
                 dialect=self.state.dialect,
             ),

@@ -37,6 +37,7 @@ from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import keep_mask
+from headrace.storage.byte_range import ByteRange
 
 _MOST_EXPECTED = 4
 """Footers to prefetch; with more, some would be evicted before their use."""
@@ -45,6 +46,8 @@ _FIRST_ROW_GROUPS = 4
 
 
 G = TypeVar("G")
+_Begun: TypeAlias = tuple[str, tuple[ByteRange, ...]]
+"""The path of a file, and the requested ranges of a row group."""
 LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
 """A file, and its row groups to read; None: all of them."""
 
@@ -58,6 +61,8 @@ class ArrowColumnar:
         self._store = log.store
         self._footer_thread: threading.Thread | None = None
         self._judging: JudgedPredicate | None = None
+        self._begun: dict[_Begun, Windows] = {}
+        """The row groups that were requested before their phase."""
 
     def footer(self, file: LogFile) -> Footer:
         """Return the decoded footer of a file; it is cached."""
@@ -84,6 +89,26 @@ class ArrowColumnar:
                 daemon=True,
             )
             self._footer_thread.start()
+
+    def read_ahead(self, scan: ScanParquet) -> bool:
+        """Request the first row groups of remote files; False if a footer is not in memory.
+
+        A damaged footer is reported when the file is scanned.
+        """
+        if not all(map(self._source.has_footer, scan.files)):
+            return False
+        leaf = self._leaf_scan(FusedLeaf(scans=(scan,)))
+        with suppress(HeadraceError):
+            for file in scan.files:
+                footer = self._source.footer(file)
+                for group in range(footer.metadata.num_row_groups):
+                    if len(self._begun) == _FIRST_ROW_GROUPS:
+                        return True
+                    if footer.holds(group, "add"):
+                        ranges = leaf.ranges(file, group)
+                        begun = (file.path, tuple(ranges))
+                        self._begun[begun] = self._source.windows(file, ranges)
+        return True
 
     def finish(self) -> None:
         """Wait for the thread that reads footers."""
@@ -141,7 +166,6 @@ class ArrowColumnar:
         return ManifestScan(self._store, fused, context=self._context).batches()
 
     def _scan_leaves(self, fused: FusedLeaf[ScanParquet]) -> Iterator[ActionBatch]:
-        settings = self._context.settings
         files = [(file, scan.row_groups) for scan in fused.scans for file in scan.files]
         if self._source.is_remote:
             self.expect([file for file, _ in files])
@@ -149,6 +173,12 @@ class ArrowColumnar:
             self._context.cancellation.check()
             self._source.footer(file)  # a damaged leaf must fail before the first batch
 
+        leaf = self._leaf_scan(fused)
+        pieces = self._remote_pieces if self._source.is_remote else self._local_pieces
+        threads = self._context.settings.leaf_parallelism
+        yield from in_parallel(leaf.read, pieces(files, leaf), threads=threads)
+
+    def _leaf_scan(self, fused: FusedLeaf[ScanParquet]) -> LeafScan:
         judged = None if fused.predicate is None else self._judged(fused.predicate)
         predicate = None if judged is None else judged.split
         judge = GroupJudge(
@@ -157,7 +187,7 @@ class ArrowColumnar:
             verdicts=() if judged is None else judged.verdicts,
             meter=self._context.meter,
         )
-        leaf = LeafScan(
+        return LeafScan(
             source=self._source,
             judge=judge,
             columns=fused.columns,
@@ -166,9 +196,6 @@ class ArrowColumnar:
             matcher=SeenMatcher(fused.seen) if fused.seen else None,
             context=self._context,
         )
-
-        pieces = self._remote_pieces if self._source.is_remote else self._local_pieces
-        yield from in_parallel(leaf.read, pieces(files, leaf), threads=settings.leaf_parallelism)
 
     def _local_pieces(self, files: Sequence[LeafFile], leaf: LeafScan) -> Iterator[LeafPiece]:
         size = self._context.settings.row_groups_per_batch
@@ -184,6 +211,9 @@ class ArrowColumnar:
         The number requested ahead grows with the number taken: a scan that stops early wastes
         little, and a long scan has as many requests in flight as the limit allows.
         """
+        paths = {file.path for file, _ in files}
+        for begun in [begun for begun in self._begun if begun[0] not in paths]:
+            self._begun.pop(begun).drop()  # of a checkpoint that was abandoned
         ahead: deque[LeafPiece] = deque()
         size = self._context.settings.row_groups_per_batch
         most_ahead = _FIRST_ROW_GROUPS
@@ -191,17 +221,19 @@ class ArrowColumnar:
             self._context.cancellation.check()
             for groups in _batched(leaf.judge.matching_groups(file, some), size):
                 with_bytes = tuple(
-                    (
-                        group_to_read,
-                        self._source.windows(file, leaf.ranges(file, group_to_read.group)),
-                    )
-                    for group_to_read in groups
+                    (group, self._requested(file, leaf.ranges(file, group.group)))
+                    for group in groups
                 )
                 ahead.append(LeafPiece(file=file, groups=[], read_ahead=with_bytes))
                 while ahead and (self._source.is_full or len(ahead) >= most_ahead):
                     most_ahead += 1
                     yield ahead.popleft()
         yield from ahead
+
+    def _requested(self, file: LogFile, ranges: list[ByteRange]) -> Windows:
+        """Return the ranges of a row group, and request them unless that was done before."""
+        begun = self._begun.pop((file.path, tuple(ranges)), None)
+        return self._source.windows(file, ranges) if begun is None else begun
 
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate

@@ -9,6 +9,8 @@ from itertools import compress
 from types import SimpleNamespace
 from typing import Any, Protocol, TypeAlias, assert_never
 
+from msgspec.structs import replace
+
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.parquet.action import READABLE, read_actions
 from headrace.engines.log_bytes import LogBytes, LogCache
@@ -17,6 +19,7 @@ from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatc
 from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing, RowBatch
+from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.plan.node import (
@@ -55,6 +58,9 @@ class Columnar(Protocol):
 
     def expect(self, files: Sequence[LogFile]) -> None:
         """Start to read the footers of files in the background."""
+
+    def read_ahead(self, scan: ScanParquet) -> bool:
+        """Request the first row groups of remote files; False if a footer is not in memory."""
 
     def finish(self) -> None:
         """Wait for the background read."""
@@ -111,6 +117,8 @@ class ArrowExecutor(Executor):
         """The number of commits of the running plan that have not been requested yet."""
         self._expected: list[Node] = []
         """The plans whose reads start once all commits have been requested."""
+        self._unrequested_adds: list[ScanParquet] = []
+        """The expected adds of checkpoints whose footers may not have arrived yet."""
         self._collected: set[str] = set()
         """The files whose keys this execution has collected; they are read again for their adds."""
 
@@ -132,8 +140,14 @@ class ArrowExecutor(Executor):
 
     @cached_property
     def _log(self) -> LogBytes:
-        store = reading_store(self._store, self._context)
+        context = replace(self._context, cancellation=self._reading)
+        store = reading_store(self._store, context)
         return LogBytes(store, cache=self._cache, meter=self._context.meter)
+
+    @cached_property
+    def _reading(self) -> Cancellation:
+        """Cancels the reads of this run alone: other runs may share the run's cancellation."""
+        return self._context.cancellation.linked()
 
     @cached_property
     def _columnar(self) -> Columnar:
@@ -185,7 +199,9 @@ class ArrowExecutor(Executor):
         """Do the same for later plans; on a local disk, read footers in the background.
 
         Local footers are not read before Arrow is needed: it may never be. Remote requests wait
-        until all commits of the current replay are requested: a limit may end the scan early.
+        until all commits of the current replay are requested. The first row groups of a
+        checkpoint are requested too, if nothing is left to decide about them, so that they arrive
+        while the commits are replayed.
         """
         if self._log.is_remote:
             self._expected += plans
@@ -197,16 +213,25 @@ class ArrowExecutor(Executor):
             self._columnar.expect([file for scan in scans for file in scan.files])
 
     def finish(self) -> None:
-        """Drop the reads that have not started, and wait for the others."""
+        """Drop the reads that have not started, and cancel those in flight."""
         if "_columnar" in self.__dict__:
             self._columnar.finish()
         if "_log" in self.__dict__:
+            self._reading.request()
             self._log.close()
 
     def _request_expected(self) -> None:
         plans, self._expected = self._expected, []
         for plan in plans:
             self.begin(plan)
+            if isinstance(plan, ScanParquet) and plan.columns:
+                self._unrequested_adds.append(plan)
+        self._request_adds()
+
+    def _request_adds(self) -> None:
+        self._unrequested_adds = [
+            scan for scan in self._unrequested_adds if not self._columnar.read_ahead(scan)
+        ]
 
     def _request(self, node: Node) -> None:
         match node:
@@ -245,6 +270,7 @@ class ArrowExecutor(Executor):
             self._unrequested_commits = max(0, len(files) - requested)
             if position and not self._unrequested_commits:
                 self._request_expected()
+            self._request_adds()
             check_unchanged(self._log.store, file)
             self._context.meter.count(commits_scanned=_is_commit(file))
             yield from scan_json(self._log, file, columns=columns)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
+from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engines.arrow.executor import ArrowExecutor
@@ -28,7 +29,7 @@ from headrace.errors import PlanRefusedError
 from headrace.plan.batch import Batch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
-from headrace.plan.node import Node
+from headrace.plan.node import Node, ScanParquet
 from headrace.protocol.log_file import LogFile
 
 _LOGGER = logging.getLogger("headrace.engines.spark")
@@ -98,8 +99,10 @@ class SparkExecutor(Executor):
         self.embedded.begin(plan)
 
     def expect(self, plans: Sequence[Node]) -> None:
-        """Let the embedded engine prepare."""
-        self.embedded.expect(plans)
+        """Let the embedded engine read footers: Spark's workers read the rest of a checkpoint."""
+        self.embedded.expect(
+            [replace(p, columns=()) if isinstance(p, ScanParquet) else p for p in plans]
+        )
 
     def finish(self) -> None:
         """End the work that the embedded engine has started."""

@@ -180,6 +180,10 @@ class ParquetSource:
         if self._footers.get(file) is None:
             self._log.expect_tail(file)
 
+    def has_footer(self, file: LogFile) -> bool:
+        """Return whether the footer of a file is in memory, so that reading it takes no request."""
+        return self._footers.get(file) is not None or self._log.has_tail(file)
+
     @property
     def is_full(self) -> bool:
         """Whether the read-ahead limit is reached."""
