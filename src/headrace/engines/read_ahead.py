@@ -97,6 +97,11 @@ class ReadAhead:
                 self._start_more()
 
     @property
+    def waiting(self) -> int:
+        """The number of announced reads that wait for room."""
+        return len(self._waiting)
+
+    @property
     def is_full(self) -> bool:
         """Whether a read is waiting for room, so that announcing more makes no sense."""
         return bool(self._waiting)

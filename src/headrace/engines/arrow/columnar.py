@@ -209,13 +209,15 @@ class ArrowColumnar:
         """Yield the row groups, with requests for their bytes in flight.
 
         The number requested ahead grows with the number taken: a scan that stops early wastes
-        little, and a long scan has as many requests in flight as the limit allows.
+        little, and a long scan has as many requests in flight as the limit allows. One request
+        per thread waits for room, so that it starts when that thread takes its row group.
         """
         paths = {file.path for file, _ in files}
         for begun in [begun for begun in self._begun if begun[0] not in paths]:
             self._begun.pop(begun).drop()  # of a checkpoint that was abandoned
         ahead: deque[LeafPiece] = deque()
-        size = self._context.settings.row_groups_per_batch
+        settings = self._context.settings
+        size, threads = settings.row_groups_per_batch, settings.leaf_parallelism
         most_ahead = _FIRST_ROW_GROUPS
         for file, some in files:
             self._context.cancellation.check()
@@ -225,7 +227,7 @@ class ArrowColumnar:
                     for group in groups
                 )
                 ahead.append(LeafPiece(file=file, groups=[], read_ahead=with_bytes))
-                while ahead and (self._source.is_full or len(ahead) >= most_ahead):
+                while ahead and (self._source.reads_waiting >= threads or len(ahead) >= most_ahead):
                     most_ahead += 1
                     yield ahead.popleft()
         yield from ahead

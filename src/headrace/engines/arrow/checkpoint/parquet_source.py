@@ -185,9 +185,9 @@ class ParquetSource:
         return self._footers.get(file) is not None or self._log.has_tail(file)
 
     @property
-    def is_full(self) -> bool:
-        """Whether the read-ahead limit is reached."""
-        return self._log.ahead.is_full
+    def reads_waiting(self) -> int:
+        """The number of reads that wait for room under the read-ahead limit."""
+        return self._log.ahead.waiting
 
     def windows(self, file: LogFile, ranges: Sequence[ByteRange]) -> Windows:
         """Start to read ranges of a remote file."""
