@@ -5,8 +5,8 @@ connection (`slow_store`). Each answer comes from a separate process, is checked
 counts, and is requested after the imports. Requests and bytes are taken from the store's own log.
 Headrace's round trips are counted on another store that has no clock (`round_trip`).
 
-The floor is a plain download: the requests that Headrace sent for all files, repeated all at once,
-with nothing decoded.
+A scan of all files is compared with its two parts: a plain download, which repeats the requests
+that Headrace sent, all at once, and decodes nothing; and the same scan of a local disk.
 """
 
 import argparse
@@ -19,76 +19,36 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cases import DELTALAKE, HEADRACE, TITLES
+from benchmarks.cases import DELTALAKE, HEADRACE
 from benchmarks.check import check_answer
 from benchmarks.consumption import Consumption
 from benchmarks.lake import ROOT, bench_folder, open_lake
 from benchmarks.measurement import warm_page_cache
-from benchmarks.parameter import Checksum, Parameters
+from benchmarks.parameter import Parameters
 from benchmarks.question import Ask, Question
+from benchmarks.remote_case import (
+    CASES,
+    DOWNLOAD,
+    HEAD,
+    LOCAL,
+    Sample,
+    describe_throughput,
+    missed,
+    row,
+)
 from benchmarks.round_trip import RoundTripStore
 from benchmarks.slow_store import LOG, Request, depth
 from benchmarks.truth import Truth
 
 RESULTS = ROOT / "benchmarks" / "results" / "remote"
 BUCKET = "bench"
-FLOOR = "plain_download"
 _AT_ONCE = 64
 _WORKER = "from benchmarks.remote import answer; answer()"
 _LATE = ("engines.arrow.columnar", "expr.bind", "expr.parse", "scan.arrow_files", "storage.cloud")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One question, and the limits for Headrace."""
-
-    name: str
-    title: str
-    most_rounds: int | None
-    """The maximum number of round trips; None if the case is measured by its time."""
-    least_ratio: float | None = None
-    """How many times faster than deltalake it must be."""
-    checksum: Checksum = Checksum.ABSENT
-    most_files: int | None = None
-    """Skipped in larger runs."""
-
-
-CASES = (
-    Case(name="snapshot", title="snapshot", most_rounds=4),
-    Case(name="first", title="first file", most_rounds=5, least_ratio=40),
-    Case(name="limit", title="LIMIT 100", most_rounds=5),
-    Case(
-        name="first-crc",
-        title="first file, with `.crc`",
-        most_rounds=4,
-        checksum=Checksum.NEWEST,
-        most_files=1_000_000,
-    ),
-    Case(name="partition", title="one partition", most_rounds=10, most_files=1_000_000),
-    Case(name="count", title="count", most_rounds=None, most_files=1_000_000),
-    Case(
-        name="all",
-        title="all files, with statistics",
-        most_rounds=None,
-        least_ratio=4,
-        most_files=1_000_000,
-    ),
-)
-
-
-@dataclass(slots=True, kw_only=True)
-class Sample:
-    """The cost of one answer."""
-
-    seconds: float
-    cpu_s: float
-    requests: int
-    bytes: int
-    rounds: int
 
 
 def headrace_asks(
@@ -188,23 +148,24 @@ def count_rounds(case: str, folder: Path) -> int:
         return store.rounds
 
 
-CONTESTANTS = {HEADRACE: headrace_asks, DELTALAKE: deltalake_asks}
+CONTESTANTS = {HEADRACE: headrace_asks, DELTALAKE: deltalake_asks, LOCAL: headrace_asks}
 
 
 def answer() -> None:
     """In a separate process: ask once, check, and report the cost."""
     contestant, case, folder, port = sys.argv[1:]
-    if contestant == FLOOR:
+    if contestant == DOWNLOAD:
         requests = [Request(**fields) for fields in json.load(sys.stdin)]
         ask: Callable[[], Any] = plain_download(requests, int(port))
     else:
         truth = Truth.read(Path(folder))
         question = _question(case, folder, truth)
-        ask = CONTESTANTS[contestant](case, question.table, question)
+        table = f"{folder}/table" if contestant == LOCAL else question.table
+        ask = CONTESTANTS[contestant](case, table, question)
     started, cpu_s = time.monotonic(), time.process_time()
     answered = ask()
     took = {"seconds": time.monotonic() - started, "cpu_s": time.process_time() - cpu_s}
-    if contestant == FLOOR:
+    if contestant == DOWNLOAD:
         if answered != sum(request.size_bytes for request in requests):
             raise SystemExit(f"{answered} bytes came")
     elif case == "snapshot":
@@ -234,8 +195,10 @@ def _question(case: str, folder: str, truth: Truth) -> Question:
 class Server:
     """A handle on the slow store."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, delay_ms: float) -> None:
         self.port = port
+        self.delay_ms = delay_ms
+        """The delay of each request."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -263,7 +226,7 @@ def slow_store(folder: Path, *, delay_ms: float, megabytes_per_second: float) ->
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            yield Server(int(server.stdout.readline()))
+            yield Server(int(server.stdout.readline()), delay_ms=delay_ms)
         finally:
             server.terminate()
 
@@ -310,51 +273,16 @@ def measure_cases(
         of_case = best[case.name] = {}
         for _ in range(repeats):
             asked: list[Request] = []
-            for contestant in (HEADRACE, DELTALAKE, *([FLOOR] if case.name == "all" else [])):
+            parts = (DOWNLOAD, LOCAL) if case.name == "all" else ()
+            for contestant in (HEADRACE, DELTALAKE, *parts):
                 sample, sent = measure(contestant, case.name, folder, server, requests=asked)
                 asked = sent if contestant == HEADRACE else asked
                 known = of_case.setdefault(contestant, sample)
                 if sample.seconds < known.seconds:
                     of_case[contestant] = sample
         of_case[HEADRACE].rounds = count_rounds(case.name, folder)
-        print(_row(case, of_case), flush=True)
+        print(row(case, of_case, delay_ms=server.delay_ms), flush=True)
     return best
-
-
-HEAD = (
-    "| | Headrace | deltalake | x | round trips | requests | read | deltalake's requests | read |\n"
-    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-)
-
-
-def _row(case: Case, best: dict[str, Sample]) -> str:
-    own, other = best[HEADRACE], best[DELTALAKE]
-    return (
-        f"| {case.title} | {own.seconds * 1000:,.0f} ms | {other.seconds * 1000:,.0f} ms "
-        f"| {other.seconds / own.seconds:,.1f} | {own.rounds} | {own.requests} "
-        f"| {own.bytes / 1e6:,.1f} MB | {other.requests} | {other.bytes / 1e6:,.1f} MB |"
-    )
-
-
-def missed(best: dict[str, dict[str, Sample]]) -> list[str]:
-    """Return the targets that were missed."""
-    found = []
-    for case in CASES:
-        if case.name not in best:
-            continue
-        own, other = best[case.name][HEADRACE], best[case.name][DELTALAKE]
-        ratio = other.seconds / own.seconds
-        if case.most_rounds is not None and own.rounds > case.most_rounds:
-            found.append(f"{case.title}: {own.rounds} round trips, at most {case.most_rounds}")
-        if case.least_ratio is not None and ratio < case.least_ratio:
-            found.append(f"{case.title}: {ratio:.1f} times as fast, at least {case.least_ratio}")
-        if own.requests > other.requests:
-            found.append(f"{case.title}: more requests than deltalake")
-    if FLOOR in best.get("all", {}):
-        share = best["all"][FLOOR].seconds / best["all"][HEADRACE].seconds
-        if share < 0.8:
-            found.append(f"all files: {share:.0%} of a plain download's throughput, at least 80 %")
-    return found
 
 
 def main() -> None:
@@ -376,14 +304,8 @@ def main() -> None:
     )
     with slow_store(below, **speed) as server:
         best = measure_cases(chosen.files, server, below, repeats=chosen.repeats, only=chosen.case)
-    if FLOOR in best.get("all", {}):
-        floor = best["all"][FLOOR]
-        print(
-            f"\nA plain download of the same {floor.bytes / 1e6:,.0f} MB takes "
-            f"{floor.seconds * 1000:,.0f} ms ({TITLES[HEADRACE]}: "
-            f"{best['all'][HEADRACE].seconds * 1000:,.0f} ms, of which "
-            f"{best['all'][HEADRACE].cpu_s * 1000:,.0f} ms of CPU time)."
-        )
+    if "all" in best:
+        print(f"\n{describe_throughput(best['all'])}")
     RESULTS.mkdir(parents=True, exist_ok=True)
     result = {"files": chosen.files, **speed, "load": os.getloadavg()}
     result["cases"] = {

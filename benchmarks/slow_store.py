@@ -166,13 +166,12 @@ class SlowStore:
         self, file: Path, start: int, end: int, writer: asyncio.StreamWriter
     ) -> None:
         begun_s, sent = time.monotonic(), 0
+        loop = asyncio.get_running_loop()
         with file.open("rb", buffering=0) as opened:
-            opened.seek(start)
             while sent < end - start:
-                piece = opened.read(min(_PIECE_BYTES, end - start - sent))
-                writer.write(piece)
-                await writer.drain()
-                sent += len(piece)
+                # The kernel sends the file: a store's CPU time is not the client's.
+                size_bytes = min(_PIECE_BYTES, end - start - sent)
+                sent += await loop.sendfile(writer.transport, opened, start + sent, size_bytes)
                 early_s = sent / self._bytes_per_second - (time.monotonic() - begun_s)
                 if early_s > 0:
                     await asyncio.sleep(early_s)
