@@ -36,6 +36,17 @@ def test_every_room_and_module_of_a_pipeline_has_its_place() -> None:
     assert {name for name in names if pipeline_room(f"pipeline.{name}") is None} == set()
 
 
+def test_only_one_module_asks_a_store_for_a_local_path() -> None:
+    askers = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "local_path"
+    }
+    wrappers = {f"storage/{name}.py" for name in ("counting", "retrying", "routing")}
+    assert askers - wrappers == {"storage/local_file.py"}
+
+
 def test_every_room_says_what_enters_and_what_leaves() -> None:
     silent = [
         path.parent.name

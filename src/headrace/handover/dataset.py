@@ -20,6 +20,7 @@ from headrace.rows.calendar import Calendar
 from headrace.rows.data_file import DataFile
 from headrace.rows.parquet_file import data_file_errors
 from headrace.rows.request import RowRequest
+from headrace.storage.local_file import find_local_file
 from headrace.storage.store import Store
 
 _READERS = 8
@@ -52,11 +53,11 @@ def open_dataset(
     def fragment(file: DataFile) -> tuple[bool, ds.Fragment]:
         guarantee = _guarantee(file.partition)
         is_whole = file.deletion_vector is None and request.predicate is None
-        path = store.local_path(file.uri) if is_whole else None
-        if path is not None and guarantee is not None:
+        local_file = find_local_file(store, file.uri) if is_whole else None
+        if local_file is not None and guarantee is not None:
             with data_file_errors(file.uri):
                 parquet_fragment = native_format.make_fragment(
-                    path, local, partition_expression=guarantee
+                    local_file.path, local, partition_expression=guarantee
                 )
                 if _is_native(parquet_fragment, file, request):
                     return True, parquet_fragment

@@ -5,7 +5,6 @@ and writer, byte for byte, is decoded by the same plan, and its rows are appende
 previous files. Arrow decodes whatever the loop declines.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref
 from typing import Any
@@ -24,6 +23,7 @@ from headrace.rows.data_file import DataFile, RowSource
 from headrace.rows.file_plan import FilePlan
 from headrace.rows.reading import ReadLeaf
 from headrace.rows.stored_rows import StoredRows
+from headrace.storage.local_file import find_local_file
 
 _MOST_KINDS = 8
 """The maximum number of kinds to remember; Arrow reads files of further kinds."""
@@ -178,20 +178,14 @@ class AppendedRows:
         """Return the bytes of a local file; None if it has vectors or another size than logged."""
         if file.deletion_vector is not None or file.only is not None:
             return None
-        path = self._source.files.store.local_path(file.uri)
-        if path is None:
+        local = find_local_file(self._source.files.store, file.uri)
+        if local is None:
             return None
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            content = local.read_small(most_bytes=file.size_bytes)
         except OSError:
             return None
-        try:
-            content = os.read(descriptor, file.size_bytes + 1)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
-        return content if len(content) == file.size_bytes else None
+        return content if content is not None and len(content) == file.size_bytes else None
 
 
 class _Columns:

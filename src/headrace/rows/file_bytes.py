@@ -5,7 +5,6 @@ large one the end is fetched first, with one request whose size adapts to the fo
 the requested column chunks, coalesced and ahead of their use.
 """
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from enum import Enum
@@ -21,6 +20,7 @@ from headrace.engines.read_ahead import ReadAhead
 from headrace.engines.tail_size import TailSize
 from headrace.engines.window import Windows
 from headrace.storage.byte_range import ByteRange
+from headrace.storage.local_file import find_local_file
 from headrace.storage.store import RequestCost, Store, Tail
 
 SMALL_BYTES = 1 << 20
@@ -77,9 +77,11 @@ class FileBytes:
 
     def open(self, path: str, opened: ExitStack, *, size_bytes: int, read: Read) -> FileSource:
         """Open a file; `opened` closes it."""
-        local = self.store.local_path(path)
+        local = find_local_file(self.store, path)
         if local is not None:
-            file = _read_small(local) if read is Read.AT_ONCE else pa.OSFile(local)
+            most_bytes = min(size_bytes, SMALL_BYTES) if read is Read.AT_ONCE else 0
+            content = local.read_small(most_bytes=most_bytes) if most_bytes else None
+            file = pa.OSFile(local.path) if content is None else pa.BufferReader(content)
             return FileSource(file=opened.enter_context(file), is_local=True)
         if _is_small(size_bytes):
             content = self._ahead.take(path, lambda: self.store.read(path))
@@ -148,11 +150,3 @@ class RowGroupBytes:
 
 def _is_small(size_bytes: int) -> bool:
     return 0 < size_bytes <= SMALL_BYTES
-
-
-def _read_small(path: str) -> pa.NativeFile:
-    """Return a local file in memory, unless it is larger than the log says."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (this takes half the time)
-        if os.fstat(file.fileno()).st_size <= SMALL_BYTES:
-            return pa.BufferReader(file.read())
-    return pa.OSFile(path)

@@ -4,11 +4,10 @@ Log files are never rewritten. A file that differs from its listing belongs to a
 was created at the same location since.
 """
 
-import os
-
 from headrace.errors import ObjectChangedError
 from headrace.protocol.log_file import LogFile
 from headrace.storage.failure import storage_errors
+from headrace.storage.local_file import find_local_file
 from headrace.storage.store import Store
 
 
@@ -21,10 +20,10 @@ def check_unchanged(store: Store, file: LogFile) -> None:
         ObjectChangedError: the file was replaced by another one.
         ObjectNotFoundError: the file no longer exists.
     """
-    local = store.local_path(file.path) if file.modified_ms else None
+    local = find_local_file(store, file.path) if file.modified_ms else None
     if local is None:
         return
     with storage_errors(file.path):
-        status = os.stat(local)  # noqa: PTH116  (a Path for every file of the log takes longer)
-    if (status.st_size, status.st_mtime_ns // 1_000_000) != (file.size_bytes, file.modified_ms):
+        found = local.size_and_time()
+    if found != (file.size_bytes, file.modified_ms):
         raise ObjectChangedError(path=file.path)

@@ -140,13 +140,13 @@ class ArrowExecutor(Executor):
 
     @cached_property
     def _log(self) -> LogBytes:
-        context = replace(self._context, cancellation=self._reading)
+        context = replace(self._context, cancellation=self._reads)
         store = reading_store(self._store, context)
         return LogBytes(store, cache=self._cache, meter=self._context.meter)
 
     @cached_property
-    def _reading(self) -> Cancellation:
-        """Cancels the reads of this run alone: other runs may share the run's cancellation."""
+    def _reads(self) -> Cancellation:
+        """Cancels the reads of this execution alone; others may share the caller's cancellation."""
         return self._context.cancellation.linked()
 
     @cached_property
@@ -217,7 +217,7 @@ class ArrowExecutor(Executor):
         if "_columnar" in self.__dict__:
             self._columnar.finish()
         if "_log" in self.__dict__:
-            self._reading.request()
+            self._reads.request()
             self._log.close()
 
     def _request_expected(self) -> None:

@@ -7,8 +7,7 @@ path. For a remote file, the requested ranges are fetched together and read from
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +23,7 @@ from headrace.protocol.log_file import LogFile
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.cache import BoundedCache
 from headrace.storage.failure import storage_error, storage_errors
+from headrace.storage.local_file import find_local_file
 from headrace.storage.ranged import as_binary
 from headrace.storage.unchanged import check_unchanged
 
@@ -76,7 +76,7 @@ class OpenParquet:
         self._known = known
         self._codes = codes
         self._opened = opened
-        self._local = log.store.local_path(file.path)
+        self._local = find_local_file(log.store, file.path)
 
     @property
     def is_local(self) -> bool:
@@ -89,10 +89,7 @@ class OpenParquet:
         if self._local is None:
             return as_binary(self._fetched)
         with storage_errors(self.file.path):
-            raw = self._opened.enter_context(
-                Path(self._local).open("rb", buffering=0)  # noqa: SIM115  (it stays open)
-            )
-        return cast("BinaryIO", raw)
+            return self._opened.enter_context(self._local.open())
 
     @cached_property
     def _fetched(self) -> FetchedFile:
@@ -124,7 +121,7 @@ class OpenParquet:
         try:
             # Small buffers keep memory constant, whatever the size of a row group.
             parquet = pq.ParquetFile(
-                self.raw if self._local is None else self._local,
+                self.raw if self._local is None else self._local.path,
                 metadata=None if known is None else known.metadata,
                 read_dictionary=None if known is None else known.codable(self._codes) or None,
                 pre_buffer=False,
