@@ -15,6 +15,7 @@ from headrace.errors import (
     CredentialError,
     HeadraceError,
     RedirectRefusedError,
+    SnapshotExpiredError,
     StoreFailedError,
     StoreThrottledError,
     TableNotFoundError,
@@ -87,6 +88,46 @@ def _everything(error: BaseException) -> str:
         texts += [str(chain), repr(chain), repr(vars(chain))]
         chain = chain.__cause__ or chain.__context__
     return "\n".join(texts)
+
+
+COMMIT = (
+    b'{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}\n'
+    b'{"metaData":{"id":"t","format":{"provider":"parquet","options":{}},"partitionColumns":[],'
+    b'"schemaString":"{\\"type\\":\\"struct\\",\\"fields\\":[]}","configuration":{}}}\n'
+    b'{"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}\n'
+)
+LINES = COMMIT.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(200, b"".join(LINES[:2])),
+        Answer(200, COMMIT + LINES[2].replace(b'"a"', b'"b"')),
+        Answer(206, b"".join(LINES[:2]), {"Content-Range": f"bytes 0-1/{len(COMMIT)}"}),
+    ],
+    ids=["shorter", "longer", "part"],
+)
+def test_a_commit_of_another_size_than_listed_is_not_taken_for_the_whole(answer: Answer) -> None:
+    key = f"events/_delta_log/{0:020}.json"
+    listed = (
+        f"<Contents><Key>{key}</Key><LastModified>2026-11-17T10:00:00.000Z</LastModified>"
+        f'<ETag>"e"</ETag><Size>{len(COMMIT)}</Size></Contents></ListBucketResult>'
+    )
+    listing = EMPTY_LISTING.replace(b"</ListBucketResult>", listed.encode())
+    commits = iter([Answer(200, COMMIT), answer])
+
+    def answers(_method: str, path: str) -> Answer:
+        if "list-type" in path:
+            return Answer(200, listing)
+        return next(commits, answer) if key in path else failure(404, "NoSuchKey")
+
+    with sabotaged(answers) as store:
+        chosen = options(store.endpoint)
+        whole = Table("s3://lake/events", storage_options=chosen).snapshot()
+        assert [file.path for file in whole.scan()] == ["a"]
+        with pytest.raises(SnapshotExpiredError):
+            list(Table("s3://lake/events", storage_options=chosen).snapshot().scan())
 
 
 def test_missing_credentials_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -14,11 +14,19 @@ import msgspec
 
 from headrace.engines.read_ahead import ReadAhead
 from headrace.engines.tail_size import TailSize
+from headrace.errors import ObjectChangedError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.cache import BoundedCache
-from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, RequestCost, Store, Tail
+from headrace.storage.store import (
+    LIST_PAGE_OBJECTS,
+    ObjectMeta,
+    RequestCost,
+    Store,
+    Tail,
+    release_chunks,
+)
 
 CHUNK_BYTES = 1 << 20
 """The chunk size of a large file."""
@@ -123,7 +131,8 @@ class LogBytes:
 
     def chunks(self, file: LogFile) -> Iterator[bytes]:
         """Return the content of a file in chunks."""
-        return self.store.read_chunks(file.path, chunk_bytes=CHUNK_BYTES)
+        chunks = self.store.read_chunks(file.path, chunk_bytes=CHUNK_BYTES)
+        return _checked_chunks(file, chunks) if self.is_remote else chunks
 
     def expect_tail(self, file: LogFile) -> None:
         """Start to read the end of a file."""
@@ -153,6 +162,7 @@ class LogBytes:
 
     def _read(self, file: LogFile) -> bytes:
         content = self.store.read(file.path)
+        _check_size(file, len(content))
         self._counted_files.add(file.path)
         self._put_in_cache("whole", file, content, len(content))
         return content
@@ -196,6 +206,29 @@ class ParquetBytes(msgspec.Struct, frozen=True):
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
         """Learn the size of the footer."""
         self.log.tail_size.learn(footer_bytes, file_bytes=file_bytes)
+
+
+def _checked_chunks(file: LogFile, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    size_bytes = 0
+    try:
+        for chunk in chunks:
+            size_bytes += len(chunk)
+            yield chunk
+    finally:
+        release_chunks(chunks)
+    _check_size(file, size_bytes)
+
+
+def _check_size(file: LogFile, size_bytes: int) -> None:
+    """Compare the size of a remote file with its listing.
+
+    A commit that was cut after one of its lines looks complete.
+
+    Raises:
+        ObjectChangedError: they differ.
+    """
+    if file.modified_ms and size_bytes != file.size_bytes:
+        raise ObjectChangedError(path=file.path)
 
 
 def _key(kind: str, file: LogFile) -> _Key:

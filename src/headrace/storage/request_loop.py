@@ -86,7 +86,7 @@ class RequestLoop:
             BaseException: whatever the request raised, or whatever stopping the call raises.
         """
         stop = current_call().stop
-        answer = asyncio.run_coroutine_threadsafe(request, self._loop)
+        answer = asyncio.run_coroutine_threadsafe(_noted(request), self._loop)
         forget = None if stop is None else stop.on_request(answer.cancel)
         try:
             return answer.result()
@@ -102,6 +102,20 @@ class RequestLoop:
         finally:
             if forget is not None:
                 forget()
+
+
+async def _noted(request: Coroutine[Any, Any, T]) -> T:
+    """Run a request whose failure nobody may be waiting for: it was cancelled just before."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.add_done_callback(_note_failure)
+    return await request
+
+
+def _note_failure(task: "asyncio.Task[Any]") -> None:
+    """Look at the failure, since asyncio prints one that nobody has looked at."""
+    if not task.cancelled():
+        task.exception()
 
 
 _LOCK = threading.Lock()
