@@ -31,6 +31,11 @@ class Place:
     options: dict[str, Any] = field(default_factory=dict)
     endpoint: str = ""
 
+    @property
+    def secret(self) -> str:
+        """The key that no file, log or error may contain."""
+        return SECRET_KEY if self.name == "s3" else ACCOUNT_KEY
+
     def uri(self, table: str) -> str:
         return f"{self.root}/{table if self.name == 'local' else quote(table)}"
 

@@ -14,7 +14,7 @@ import pytest
 from headrace.errors import InvalidProjectError, RunInProgressError
 from headrace.pipeline import Project
 from headrace.pipeline.runs.run_record import RunRecord, RunStatus, ViewStatus
-from tests.emulator.place import SECRET_KEY, Place
+from tests.emulator.place import Place
 from tests.emulator.relay import relayed
 from tests.pipeline.faults.injection import Fault, Faults, Moment, injected
 from tests.pipeline.running.remote_project import MORE, VIEWS, RemoteProject
@@ -35,8 +35,8 @@ APPENDED_TWICE = sorted([*APPENDED * 2, *(repr({"id": n, "day": n - 3}) for n in
 
 
 @pytest.fixture
-def project(s3: Place, tmp_path: Path) -> RemoteProject:
-    return RemoteProject(s3, tmp_path / "project", prefix=f"pipe/{uuid4().hex}")
+def project(remote: Place, tmp_path: Path) -> RemoteProject:
+    return RemoteProject(remote, tmp_path / "project", prefix=f"pipe/{uuid4().hex}")
 
 
 def test_every_way_of_writing_works_in_a_store(project: RemoteProject) -> None:
@@ -55,7 +55,7 @@ def test_every_way_of_writing_works_in_a_store(project: RemoteProject) -> None:
     objects = [found.path for found in store.list_tree("")]
     assert len(objects) > 20
     assert [path for path in objects if "/replays/" in path] == []
-    assert [path for path in objects if SECRET_KEY.encode() in store.read(path)] == []
+    assert [path for path in objects if project.place.secret.encode() in store.read(path)] == []
     assert {file.name for file in project.folder.iterdir()} == {"views", "headrace.toml", "lake"}
     kept = opened.vacuum(retention_hours=0)
     assert [table.files for table in kept if table.table.endswith("/total")] == [()]
