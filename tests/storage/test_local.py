@@ -49,6 +49,26 @@ def test_a_dangling_link_is_as_if_not_there(store: LocalStore, tmp_path: Path) -
     assert "log/z" not in [o.path for o in store.list("log")]
 
 
+def test_a_file_deleted_during_the_listing_of_a_tree_is_as_if_not_there(
+    store: LocalStore, tmp_path: Path
+) -> None:
+    listing = store.list_tree("log")
+    first = next(listing)
+    (tmp_path / "log" / "b").unlink()
+    assert [first.path, *(o.path for o in listing if "/nested" not in o.path)] == ["log/a", "log/c"]
+
+
+def test_a_folder_that_cannot_be_listed_fails_the_listing_of_its_tree(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), "nested")
+
+    monkeypatch.setattr(os, "scandir", fail)
+    with pytest.raises(StoreFailedError):
+        list(store.list_tree("log"))
+
+
 def test_a_file_is_read_whole_or_in_pieces(store: LocalStore) -> None:
     assert store.read("log/a") == b"a" * 10
     assert list(store.read_chunks("log/a", chunk_bytes=4)) == [b"aaaa", b"aaaa", b"aa"]

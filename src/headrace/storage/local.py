@@ -113,15 +113,18 @@ class LocalStore:
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
         """List the files of a folder and of all folders below it, by path."""
-        folder = self._full(directory)
-        for parent, folders, names in os.walk(folder):
+        for parent, folders, names in os.walk(self._full(directory), onerror=_raise_failure):
             folders.sort()
             below = os.path.relpath(parent, self.root)
             prefix = "" if below == "." else f"{below}/"
             for name in sorted(names):
                 path = f"{prefix}{name}"
-                with storage_errors(path):
-                    status = Path(parent, name).stat()
+                try:
+                    status = os.stat(f"{parent}/{name}")  # noqa: PTH116
+                except FileNotFoundError:
+                    continue  # deleted since it was listed
+                except OSError as error:
+                    raise storage_error(path, error) from error
                 yield _meta(path, status)
 
     def delete(self, paths: Iterable[str]) -> None:
@@ -154,6 +157,12 @@ class LocalStore:
 def _meta(path: str, status: os.stat_result) -> ObjectMeta:
     modified_ms = status.st_mtime_ns // 1_000_000
     return ObjectMeta(path=path, size_bytes=status.st_size, modified_ms=modified_ms)
+
+
+def _raise_failure(error: OSError) -> None:
+    """Raise for a folder that cannot be listed; one that is gone has no files."""
+    if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        raise storage_error(str(error.filename), error) from error
 
 
 def _sync(place: Path) -> None:
