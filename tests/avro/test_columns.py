@@ -14,6 +14,8 @@ from headrace.avro.field import COLUMN_TYPES
 from headrace.avro.manifest import ManifestWriter
 from headrace.avro.program import program_for
 from headrace.avro.record import decode_block, encode_records
+from headrace.compiled import avro_columns
+from headrace.compiled.avro_columns import Bodies
 from headrace.compiled.library import is_built
 from headrace.errors import CorruptStateError
 from headrace.protocol.state import Entry
@@ -31,8 +33,10 @@ pytestmark = pytest.mark.skipif(not is_built(), reason="the compiled library is 
 PLAIN = Codec(CodecName.NONE)
 
 
-def parts(records: list[Entry], schema: Schema, block_entries: int = 3) -> Any:
-    writer = ManifestWriter(schema=schema, codec=PLAIN, block_entries=block_entries)
+def parts(
+    records: list[Entry], schema: Schema, block_entries: int = 3, *, codec: Codec = PLAIN
+) -> Any:
+    writer = ManifestWriter(schema=schema, codec=codec, block_entries=block_entries)
     writer.append(records)
     content = writer.finish().content()
     header = read_header(content, path="m")
@@ -96,7 +100,7 @@ def test_damaged_records_are_decoded_as_fastavro_does_or_refused(
     names = [field["name"] for field in DELTA_ENTRY_SCHEMA["fields"]]
     program = program_for(header.schema, names)
     assert program is not None
-    columns = program.run([(bytes(body), block.count)])
+    columns = program.run(Bodies([(bytes(body), block.count)], len(body), block.count))
     if columns is None:
         return
     columns.validate(full=True)
@@ -106,6 +110,59 @@ def test_damaged_records_are_decoded_as_fastavro_does_or_refused(
         pytest.fail("fastavro refuses what the compiled decoder takes")
     # For a duplicate key in a map, the last value counts, as in a dictionary.
     assert columns.to_pylist(maps_as_pydicts="lossy") == expected(slow, names)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("codec", list(CodecName))
+@settings(max_examples=examples(20))
+@given(st.lists(entries(), min_size=1, max_size=12))
+def test_blocks_of_any_codec_are_decoded(codec: CodecName, records: list[Entry]) -> None:
+    blocks, header = parts(records, INDEXTABLES_ENTRY_SCHEMA, codec=Codec(codec))
+    names = [field["name"] for field in INDEXTABLES_ENTRY_SCHEMA["fields"]]
+    assert rows(decode_columns(blocks, header, names)) == expected(records, names)
+
+
+def test_blocks_that_are_too_large_for_one_pass_are_counted_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(avro_columns, "_MOST_ROOM_BYTES", 0)
+    records = [entry(f"f{n}", stats="x" * n if n % 3 else None) for n in range(50)]
+    blocks, header = parts(records, INDEXTABLES_ENTRY_SCHEMA, codec=Codec())
+    names = [field["name"] for field in INDEXTABLES_ENTRY_SCHEMA["fields"]]
+    batch = decode_columns(blocks, header, names)
+    batch.validate(full=True)
+    assert rows(batch) == expected(records, names)
+
+
+def test_a_block_of_another_size_than_it_states_is_damage() -> None:
+    (block,), header = parts([entry("a")], INDEXTABLES_ENTRY_SCHEMA, codec=Codec())
+    payload = bytearray(block.payload)
+    payload[5] ^= 1  # the size of a frame that is a single segment
+    with pytest.raises(CorruptStateError):
+        decode_columns([RawBlock(count=1, payload=bytes(payload))], header, ["path"])
+
+
+@pytest.mark.parametrize("size", [*range(1, 36), 63, 64, 65])
+def test_every_byte_of_a_text_is_checked(size: int) -> None:
+    schema = {"type": "record", "name": "Entry", "fields": [{"name": "path", "type": "string"}]}
+    for at in range(size):
+        text = b"x" * at + b"\xff" + b"x" * (size - at - 1)
+        body = encode_records([{"path": "x" * size}], schema).replace(b"x" * size, text)
+        program = program_for(schema, ["path"])
+        assert program is not None
+        assert program.run(Bodies([(body, 1)], len(body), 1)) is None
+        assert program.run(Bodies([(body * 2, 2)], 2 * len(body), 2)) is None
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=20))
+def test_texts_of_any_length_are_decoded(texts: list[str]) -> None:
+    schema = {"type": "record", "name": "Entry", "fields": [{"name": "path", "type": "string"}]}
+    body = encode_records([{"path": text} for text in texts], schema)
+    program = program_for(schema, ["path"])
+    assert program is not None
+    batch = program.run(Bodies([(body, len(texts))], len(body), len(texts)))
+    assert batch is not None
+    assert batch.column("path").to_pylist() == texts
 
 
 def renamed(name: str, other: str) -> Schema:

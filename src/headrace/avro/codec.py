@@ -74,6 +74,27 @@ class Codec(msgspec.Struct, frozen=True):
             raise ValueError(f"the block decompresses to more than {limit:,} bytes")
         return body
 
+    def size_of(self, block: Bytes) -> int | None:
+        """Return the decompressed size that a block states; None if it states none.
+
+        Raises:
+            ValueError: the block is damaged.
+        """
+        return zstd_size(block) if self.name is CodecName.ZSTD else None
+
+    def decompress_into(self, block: Bytes, out: memoryview) -> None:
+        """Decompress a block whose stated size is that of `out`.
+
+        Raises:
+            ValueError: the block is damaged, or has another size.
+        """
+        if self.name is not CodecName.ZSTD:
+            raise TypeError(f"{self.name.value} blocks do not state their size")
+        try:
+            _unzstd_into(block, out)
+        except cramjam.DecompressionError as error:
+            raise ValueError(f"the block does not decompress: {error}") from error
+
 
 def codec_named(name: str) -> Codec | None:
     """Return the codec with this name in a header; None if it is not supported."""
@@ -89,9 +110,7 @@ def _unzstd(block: Bytes, limit: int) -> Records:
         if size > limit:
             raise ValueError(f"the block decompresses to more than {limit:,} bytes")
         out = bytearray(size)
-        written = cramjam.zstd.decompress_into(block, out) if size else 0
-        if written != size:
-            raise ValueError(f"{written} bytes came out of a block of {size}")
+        _unzstd_into(block, out)
         return out
     # The frame does not store its size, as in files written by Java: grow the buffer until it fits.
     room = max(1 << 16, 8 * len(block))
@@ -108,6 +127,13 @@ def _unzstd(block: Bytes, limit: int) -> Records:
             raise ValueError(f"the block decompresses to more than {limit:,} bytes")
         del out[written:]
         return out
+
+
+def _unzstd_into(block: Bytes, out: bytearray | memoryview) -> None:
+    size = len(out)
+    written = cramjam.zstd.decompress_into(block, out) if size else 0
+    if written != size:
+        raise ValueError(f"{written} bytes came out of a block of {size}")
 
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"

@@ -1,16 +1,31 @@
-"""Decode the entries of many blocks into Arrow columns, with our field names and types."""
+"""Decode the entries of many blocks into Arrow columns, with our field names and types.
 
-from collections.abc import Sequence
+Compressed blocks enter, one record batch leaves. Each block is decompressed into the same memory
+and decoded while it is in the processor's cache. What the compiled loop declines is decompressed
+again and decoded with fastavro, which decides whether it is damaged.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from headrace.avro.codec import Records
-from headrace.avro.container import Header, RawBlock, open_block
+from headrace.avro.container import (
+    Header,
+    RawBlock,
+    open_block,
+    open_block_into,
+    stated_size,
+)
 from headrace.avro.field import COLUMN_TYPES, names_here
 from headrace.avro.program import program_for
 from headrace.avro.record import decode_records
+from headrace.compiled.avro_columns import Bodies, Body, fits_one_pass
+from headrace.compiled.memory import Memory
 from headrace.errors import CorruptStateError
+
+_MEMORY = Memory()
 
 
 def decode_columns(
@@ -23,10 +38,33 @@ def decode_columns(
     Raises:
         CorruptStateError: a block is damaged, or a field has a type that cannot be read.
     """
-    bodies = [(open_block(block, header), block.count) for block in blocks]
     program = program_for(header.schema, fields)
-    columns = None if program is None else program.run(bodies)
-    return _decoded_slowly(bodies, header, fields) if columns is None else columns
+    columns = None if program is None else program.run(_bodies(blocks, header))
+    return _decoded_slowly(_opened(blocks, header), header, fields) if columns is None else columns
+
+
+def _bodies(blocks: Sequence[RawBlock], header: Header) -> Bodies:
+    """Return the records of blocks, which are decompressed one by one where sizes are known."""
+    records = sum(block.count for block in blocks)
+    sizes = [stated_size(block, header) for block in blocks]
+    known = [size for size in sizes if size is not None]
+    if len(known) == len(sizes) and fits_one_pass(sum(known)):
+        return Bodies(_streamed(blocks, known, header), sum(known), records)
+    opened = _opened(blocks, header)
+    return Bodies(opened, sum(len(body) for body, _ in opened), records)
+
+
+def _streamed(blocks: Sequence[RawBlock], sizes: Sequence[int], header: Header) -> Iterator[Body]:
+    memory = _MEMORY.block(max(sizes, default=0))
+    view = memoryview(memory.bytes)  # type: ignore[arg-type]  # NumPy arrays are buffers
+    for block, size in zip(blocks, sizes, strict=True):
+        body = view[:size]
+        open_block_into(block, header, body)
+        yield body, block.count
+
+
+def _opened(blocks: Sequence[RawBlock], header: Header) -> list[tuple[Records, int]]:
+    return [(open_block(block, header), block.count) for block in blocks]
 
 
 def _decoded_slowly(

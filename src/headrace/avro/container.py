@@ -139,6 +139,30 @@ def open_block(block: RawBlock, header: Header) -> Records:
         raise CorruptStateError(path=header.path, reason=str(error)) from error
 
 
+def stated_size(block: RawBlock, header: Header) -> int | None:
+    """Return the decompressed size that a block states; None if it states none.
+
+    Raises:
+        CorruptStateError: the block is damaged.
+    """
+    try:
+        return header.codec.size_of(block.payload)
+    except ValueError as error:
+        raise CorruptStateError(path=header.path, reason=str(error)) from error
+
+
+def open_block_into(block: RawBlock, header: Header, out: memoryview) -> None:
+    """Decompress a block whose stated size is that of `out`.
+
+    Raises:
+        CorruptStateError: the block does not decompress, or has another size.
+    """
+    try:
+        header.codec.decompress_into(block.payload, out)
+    except ValueError as error:
+        raise CorruptStateError(path=header.path, reason=str(error)) from error
+
+
 def _damaged(header: Header, at: int, reason: str) -> CorruptStateError:
     place = header.length_bytes + at
     return CorruptStateError(path=header.path, reason=f"block at byte {place}: {reason}")

@@ -5,7 +5,8 @@ Only requested fields get a column; the bytes of others are skipped. A schema wi
 loop can neither decode nor skip has no program.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from headrace.avro.field import COLUMN_TYPES, names_here
 from headrace.compiled.avro_columns import (
-    Body,
+    Bodies,
     ColumnPlan,
     FilledColumn,
     Kind,
@@ -49,19 +50,20 @@ class Program:
         self._operations: list[Operation] = []
         self._plans: list[ColumnPlan] = []
         self._nesting = 0
+        self._is_nullable = False
         names = names_here(schema)
-        wanted = {names[field]: field for field in fields if field in names}
+        requested = {names[field]: field for field in fields if field in names}
         makes: dict[str, Make] = {}
         with self._value(Kind.RECORD):
             for field in schema["fields"]:
-                name = wanted.get(field["name"])
+                name = requested.get(field["name"])
                 if name is None:
                     self._pass_over(field["type"])
                 else:
                     makes[name] = self._column(field["type"], COLUMN_TYPES[name])
         self._makes: Mapping[str, Make] = {f: makes[f] for f in fields if f in makes}
 
-    def run(self, bodies: Sequence[Body]) -> pa.RecordBatch | None:
+    def run(self, bodies: Bodies) -> pa.RecordBatch | None:
         """Decode the records of blocks; None if the caller must decode them another way."""
         if not self._makes:
             return None
@@ -78,7 +80,7 @@ class Program:
         return _Open(self._operations, operation)
 
     def _new_column(self, kind: Kind) -> int:
-        self._plans.append(ColumnPlan(kind, self._nesting > 0))
+        self._plans.append(ColumnPlan(kind, self._nesting > 0, self._is_nullable))
         return len(self._plans) - 1
 
     def _pass_over(self, kind: Any) -> None:  # noqa: C901  (one case a type)
@@ -116,27 +118,21 @@ class Program:
         """Add the operations that decode a value; return a function that builds its array."""
         match kind:
             case ["null", inner]:
-                with self._value(Kind.NULLABLE, argument=0):
-                    return self._column(inner, target)
+                return self._nullable(inner, target, null_branch=0)
             case [inner, "null"]:
-                with self._value(Kind.NULLABLE, argument=1):
-                    return self._column(inner, target)
+                return self._nullable(inner, target, null_branch=1)
             case "boolean" | "int" | "long" | "string":
                 return self._primitive(_PRIMITIVES[kind], target)
             case {"type": "map", "values": values} if pa.types.is_map(target):
                 column = self._new_column(Kind.ITEMS)
-                self._nesting += 1
-                with self._value(Kind.ITEMS, column=column):
+                with self._value(Kind.ITEMS, column=column), self._nested():
                     keys = self._primitive(Kind.TEXT, pa.string())
                     items = self._column(values, target.item_type)
-                self._nesting -= 1
                 return lambda filled: _map(target, filled[column], keys(filled), items(filled))
             case {"type": "array", "items": values} if pa.types.is_list(target):
                 column = self._new_column(Kind.ITEMS)
-                self._nesting += 1
-                with self._value(Kind.ITEMS, column=column):
+                with self._value(Kind.ITEMS, column=column), self._nested():
                     elements = self._column(values, target.value_type)
-                self._nesting -= 1
                 return lambda filled: _list(target, filled[column], elements(filled))
             case {"type": "record", "fields": fields} if pa.types.is_struct(target):
                 return self._record(fields, target)
@@ -144,6 +140,22 @@ class Program:
                 return self._primitive(_PRIMITIVES[inner], target)
             case _:
                 raise UnknownSchemaError(str(kind))
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        """Add the columns of items; a list or map that is null has none."""
+        outer, self._is_nullable = self._is_nullable, False
+        self._nesting += 1
+        yield
+        self._nesting -= 1
+        self._is_nullable = outer
+
+    def _nullable(self, kind: Any, target: pa.DataType, *, null_branch: int) -> Make:
+        outer, self._is_nullable = self._is_nullable, True
+        with self._value(Kind.NULLABLE, argument=null_branch):
+            make = self._column(kind, target)
+        self._is_nullable = outer
+        return make
 
     def _primitive(self, kind: Kind, target: pa.DataType) -> Make:
         make = _MAKERS.get((kind, target))
@@ -169,7 +181,7 @@ class Program:
         return lambda filled: pa.StructArray.from_arrays(
             [make(filled) for make in ordered],
             fields=list(target),
-            mask=pa.array(filled[column].valid == 0),
+            mask=_null_mask(filled[column]),
         )
 
 
@@ -201,9 +213,13 @@ def _program(schema: bytes, fields: tuple[str, ...]) -> Program | None:
 
 
 def _bitmap(filled: FilledColumn) -> pa.Buffer | None:
-    if filled.valid.all():
-        return None
-    return pa.py_buffer(np.packbits(filled.valid, bitorder="little"))
+    valid = filled.valid
+    return None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+
+
+def _null_mask(filled: FilledColumn) -> pa.Array | None:
+    valid = filled.valid
+    return None if valid is None else pa.array(valid == 0)
 
 
 def _text(filled: FilledColumn) -> pa.Array:

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* Increment this whenever a function is added or changed, portion and in library.py, which rejects a
+/* Increment this whenever a function is added or changed, here and in library.py, which rejects a
    library with another number. */
-#define HEADRACE_ABI 8
+#define HEADRACE_ABI 9
 
 int32_t headrace_abi(void);
 
@@ -234,11 +234,12 @@ typedef struct {
   int32_t size; /* the number of operations, including those of its parts */
 } headrace_avro_op;
 
-/* A column that is counted, then filled. `count` and `bytes` are zero before each pass. */
+/* A column that is counted, then filled. `count`, `bytes` and `nulls` are zero before each pass. */
 typedef struct {
   int64_t count; /* the number of values */
   int64_t bytes; /* the size of the strings, or the number of items */
-  uint8_t *valid; /* a byte per value */
+  int64_t nulls; /* the number of nulls in a column that is filled */
+  uint8_t *valid; /* a byte per value, written only if there are nulls */
   int64_t *numbers;
   int32_t *offsets; /* offsets[0] must be zero */
   uint8_t *data;
@@ -246,8 +247,8 @@ typedef struct {
 
 /* Count (if `fills` is 0) or fill the columns of some records. To be filled, columns must have space
    for what was counted, or for the maximum: there are no more strings and items than bytes. `data`
-   needs 16 spare bytes. Return 0, or -1 if the bytes are not exactly `records` records, or a string
-   is not UTF-8. */
+   needs 8 spare bytes. Only values of a nullable type can be null; other columns need no `valid`.
+   Return 0, or -1 if the bytes are not exactly `records` records, or a string is not UTF-8. */
 int64_t headrace_avro(const headrace_avro_op *record, const uint8_t *data, int64_t size,
                       int64_t records, headrace_avro_column *columns, int32_t fills);
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 8
+_ABI = 9
 """The ABI version, as in kernels.h."""
 _FUNCTIONS = (
     "headrace_crc32",

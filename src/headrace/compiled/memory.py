@@ -48,10 +48,14 @@ class Block:
 
 
 class Memory:
-    """A pool of blocks. Any thread may request and release them."""
+    """A pool of blocks. Any thread may request and release them.
 
-    def __init__(self) -> None:
-        self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=_MOST_FREE)
+    It keeps up to `most_free` blocks that are not in use; those below `small_bytes` are not pooled.
+    """
+
+    def __init__(self, *, most_free: int = _MOST_FREE, small_bytes: int = _SMALL_BYTES) -> None:
+        self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=most_free)
+        self._small_bytes = small_bytes
         self._is_retired = False
 
     def take_back(self, memory: npt.NDArray[np.uint8]) -> None:
@@ -66,7 +70,7 @@ class Memory:
 
     def block(self, size: int) -> Block:
         """Return a block of at least `size` bytes with arbitrary contents."""
-        if size < _SMALL_BYTES:
+        if size < self._small_bytes:
             return Block(np.empty(size, dtype=np.uint8), None)
         size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
         memory = self._reused(size)
