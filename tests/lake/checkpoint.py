@@ -180,7 +180,11 @@ def _file_rows(state: State, shape: Shape) -> Iterator[dict[str, Any]]:
 
 
 def _write_parquet(path: Path, rows: Sequence[dict[str, Any]], shape: Shape) -> Path:
-    schema = lake_schema.checkpoint_schema(v2=shape.is_v2, typed_values=shape.typed_values.value)
+    schema = lake_schema.checkpoint_schema(
+        v2=shape.is_v2,
+        typed_values=shape.typed_values.value,
+        row_fields={name for row in rows for name in row.get("add", ())},
+    )
     found = [_as_parquet(row, shape) for row in rows]
     if shape.columns is Columns.USED:
         schema = lake_schema.only_used(schema, found)

@@ -1,6 +1,6 @@
 """The Parquet schema of a checkpoint, for tables with the columns of `tests.lake.action`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +30,12 @@ _ADD = {
     "stats": pa.string(),
     "stats_parsed": _STATISTICS,
 }
+ROW_FIELDS = {
+    "baseRowId": pa.int64(),
+    "defaultRowCommitVersion": pa.int64(),
+    "clusteringProvider": pa.string(),
+}
+"""The fields of adds in tables with row tracking or clustering."""
 _PARTITION = {"part": pa.string(), "n": pa.int32()}
 _REMOVE = {
     "path": pa.string(),
@@ -68,12 +74,18 @@ _V1 = {
 _V2 = _V1 | {"checkpointMetadata": {"version": pa.int64()}, "sidecar": _SIDECAR}
 
 
-def checkpoint_schema(*, v2: bool, typed_values: Sequence[str] = ()) -> pa.Schema:
-    """Return the full schema, with typed partition values for the columns in `typed_values`."""
+def checkpoint_schema(
+    *, v2: bool, typed_values: Sequence[str] = (), row_fields: Collection[str] = ()
+) -> pa.Schema:
+    """Return the full schema, with typed partition values for the columns in `typed_values`.
+
+    Of the fields in `ROW_FIELDS`, adds have those in `row_fields`.
+    """
     columns = _V2 if v2 else _V1
+    more = {name: kind for name, kind in ROW_FIELDS.items() if name in row_fields}
     if typed_values:
-        parsed = pa.struct({name: _PARTITION[name] for name in typed_values})
-        columns = columns | {"add": _ADD | {"partitionValues_parsed": parsed}}
+        more["partitionValues_parsed"] = pa.struct({n: _PARTITION[n] for n in typed_values})
+    columns = columns | {"add": _ADD | more}
     return pa.schema({name: pa.struct(fields) for name, fields in columns.items()})
 
 

@@ -18,7 +18,8 @@ from headrace.maintain.live_version import delta_version
 from headrace.maintain.setting import StateSettings
 from headrace.storage.local import LocalStore
 from tests.lake.action import add, metadata, opening, protocol, remove, vector
-from tests.lake.log import write_history
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import state_at, write_history
 
 Key = tuple[str, str | None]
 
@@ -107,6 +108,48 @@ def test_a_new_deletion_vector_is_another_file(tmp_path: Path) -> None:
     write_more(tmp_path, 2, [remove("a", vector=vector("v1")), add("a", size=1)])
     Table(str(tmp_path)).state.sync()
     assert state_files(tmp_path) == scanned(tmp_path) == {("a", None): 1, ("b", None): 2}
+
+
+ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion", "clusteringProvider")
+
+
+def tracked(path: str, base: int | None, *, provider: str | None = None) -> Any:
+    """Return an add with row ids, or without if `base` is None."""
+    values = (base, base and 3, provider)
+    fields = {n: v for n, v in zip(ROW_FIELDS, values, strict=True) if v is not None}
+    return {"add": add(path)["add"] | fields}
+
+
+def row_fields(table: Path) -> dict[str, tuple[Any, ...]]:
+    """Return the row ids and clustering provider of the entries of the newest state."""
+    found = objects(table)
+    newest = max(path for path in found if path.endswith("_manifest.avro"))
+    (record,) = fastavro.reader(io.BytesIO(found[newest]))
+    assert isinstance(record, dict)
+    entries: list[Any] = []
+    for info in record["manifests"]:
+        entries += fastavro.reader(io.BytesIO(found[info["path"]]))
+    return {entry["path"]: tuple(entry[name] for name in ROW_FIELDS) for entry in entries}
+
+
+@pytest.mark.parametrize("form", [None, *Form])
+def test_a_full_sync_keeps_row_ids_and_the_clustering_provider(
+    form: Form | None, tmp_path: Path
+) -> None:
+    history = [
+        [*opening(), tracked("a", 10, provider="liquid"), tracked("b", 20), tracked("c", None)],
+        [tracked("d", 30, provider="liquid"), remove("b")],
+    ]
+    write_history(tmp_path, history)
+    if form is not None:
+        write_checkpoint(tmp_path, 0, state_at(history, 0), Shape(form=form))
+    expected = {"a": (10, 3, "liquid"), "c": (None, None, None), "d": (30, 3, "liquid")}
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.FULL
+    assert row_fields(tmp_path) == expected
+    # The scan of the next full sync reads the state.
+    write_more(tmp_path, 2, [metadata(properties={"a": "b"}), tracked("e", 40)])
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.FULL
+    assert row_fields(tmp_path) == expected | {"e": (40, 3, None)}
 
 
 def test_a_path_that_is_spelled_in_another_way_is_the_same_file(tmp_path: Path) -> None:

@@ -52,6 +52,9 @@ class Add(Action, frozen=True):
     tags: dict[str, str | None] | None = None
     deletion_vector: DeletionVector | None = None
     data_change: bool = True
+    base_row_id: Long | None = None
+    default_row_commit_version: Long | None = None
+    clustering_provider: str | None = None
 
 
 class Remove(Action, frozen=True):

@@ -17,6 +17,9 @@ ADD_FIELDS = (
 )
 """The fields of an add from which a live file is built."""
 
+ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion", "clusteringProvider")
+"""Further fields of an add, of tables with row tracking or clustering."""
+
 
 KEY_COLUMNS = ("add.path", "add.deletionVector", "remove.path", "remove.deletionVector")
 """The columns that make up the keys of files."""

@@ -152,6 +152,10 @@ class Scan:
         ):
             yield run
 
+    def compare(self, files: int, size_bytes: int) -> None:
+        """Report a checksum file that contradicts the total of a run, counted by its caller."""
+        self._metering.compare(files, size_bytes)
+
     def explain(self) -> str:
         """Describe the decision, the phases and their plans, without reading results."""
         phases = explain_machine(self._first_phase(None), executor=self._source.executor)

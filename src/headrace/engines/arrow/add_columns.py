@@ -77,4 +77,9 @@ _COLUMNS: dict[str, Callable[[Sequence[Add]], pa.Array]] = {
     "stats": lambda adds: pa.array([add.stats for add in adds], pa.string()),
     "tags": lambda adds: _text_maps([add.tags for add in adds]),
     "deletionVector": _vectors,
+    "baseRowId": lambda adds: pa.array([add.base_row_id for add in adds], pa.int64()),
+    "defaultRowCommitVersion": lambda adds: pa.array(
+        [add.default_row_commit_version for add in adds], pa.int64()
+    ),
+    "clusteringProvider": lambda adds: pa.array([a.clustering_provider for a in adds], pa.string()),
 }

@@ -23,6 +23,12 @@ from headrace.protocol.log_file import LogFile
 from headrace.replay.match import Rows, all_but
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
+_ROW_FIELDS = {
+    "baseRowId": ("base_row_id", pa.int64()),
+    "defaultRowCommitVersion": ("default_row_commit_version", pa.int64()),
+    "clusteringProvider": ("clustering_provider", pa.string()),
+}
+"""The attribute of an `Add` and the type of its column, for each field."""
 _SHORT_STRETCH = 2048
 """Rows: shorter stretches, on average, are copied together."""
 
@@ -192,7 +198,7 @@ class ColumnBatch:
             raise TypeError("an add has no path, or no size")
         times = self._values("modificationTime")
         values, tags = self._values("partitionValues"), self._values("tags")
-        return [
+        adds = [
             Add(
                 path=path,
                 size=size,
@@ -212,6 +218,22 @@ class ColumnBatch:
                 self._vectors(),
                 strict=True,
             )
+        ]
+        return self._with_row_fields(adds)
+
+    def _with_row_fields(self, adds: list[Add]) -> list[Add]:
+        """Set the fields that few readers request and few tables have."""
+        row_fields: dict[str, list[Any]] = {}
+        for name, (attribute, kind) in _ROW_FIELDS.items():
+            array = self.field(name)
+            if array is not None and array.null_count < len(array):
+                row_fields[attribute] = array.cast(kind).to_pylist()
+        if not row_fields:
+            return adds
+        rows = zip(*row_fields.values(), strict=True)
+        return [
+            msgspec.structs.replace(add, **dict(zip(row_fields, row, strict=True)))
+            for add, row in zip(adds, rows, strict=True)
         ]
 
     def _values(self, name: str) -> list[Any]:
