@@ -58,14 +58,14 @@ def names_here(schema: Schema) -> dict[str, str]:
 
     Unknown fields of the file are omitted.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for field in schema.get("fields", ()):
         name, number = field.get("name"), field.get("field-id")
         if not isinstance(name, str):
             continue
         if isinstance(number, int):
             if number in _OURS:
-                found[_OURS[number]["name"]] = name
+                names[_OURS[number]["name"]] = name
         elif name in _IDS:
-            found[name] = name
-    return found
+            names[name] = name
+    return names

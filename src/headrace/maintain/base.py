@@ -305,28 +305,30 @@ def _definition(
         if is_file:
             path = f"{home.root}/{version:020}.json"
             actions = tuple(decode_actions(store.read(path), path=path))
-            found = _newest_definition((VersionFile(version=0, modified_ms=0, actions=actions),))
+            definition = _newest_definition(
+                (VersionFile(version=0, modified_ms=0, actions=actions),)
+            )
         elif metadata is None:
             try:
                 older = read_state(store, home, version)
             except ObjectNotFoundError:  # deleted by a concurrent clean-up
                 continue
-            found = (older.metadata, older.protocol)
+            definition = (older.metadata, older.protocol)
         else:
             continue
-        metadata, protocol = metadata or found[0], protocol or found[1]
+        metadata, protocol = metadata or definition[0], protocol or definition[1]
     return metadata, protocol
 
 
 def _newest_definition(files: tuple[VersionFile, ...]) -> tuple[str | None, str | None]:
-    found: dict[str, Any] = {}
+    actions: dict[str, Any] = {}
     for file in files:
         for action in file.actions:
             for name in ("metaData", "protocol"):
                 if action.get(name) is not None:
-                    found[name] = action[name]
-    return _wrapped("metaData", found), _wrapped("protocol", found)
+                    actions[name] = action[name]
+    return _wrapped("metaData", actions), _wrapped("protocol", actions)
 
 
-def _wrapped(name: str, found: dict[str, Any]) -> str | None:
-    return msgspec.json.encode({name: found[name]}).decode() if name in found else None
+def _wrapped(name: str, actions: dict[str, Any]) -> str | None:
+    return msgspec.json.encode({name: actions[name]}).decode() if name in actions else None

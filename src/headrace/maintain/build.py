@@ -188,12 +188,12 @@ class Build:
             return []
         keys = self.change.removes | self.change.staged.keys | net.removes
         lookup = Lookup(self._home, self._shelf, keys=keys, spellings=self.change.spellings)
-        found = lookup.find(base.state)
-        missed = self.change.removes - {entry.key for entry in found}
+        located = lookup.find(base.state)
+        missed = self.change.removes - {entry.key for entry in located}
         if missed and self._home.kind is HomeKind.DELTA:
             # A remove may spell a path differently from the add, so path ranges cannot rule it out.
-            found = lookup.find(base.state, everywhere=True)
-        return found
+            located = lookup.find(base.state, everywhere=True)
+        return located
 
     def _hits(
         self, base: Base, net: NetChange, located: list[Located]

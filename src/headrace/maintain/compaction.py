@@ -166,8 +166,8 @@ def replace_manifests(
     gone = {info.path for info in chosen}
     before = (draft.num_files, draft.total_bytes)
     at = next((i for i, info in enumerate(draft.manifests) if info.path in gone), 0)
-    kept = [info for info in draft.manifests if info.path not in gone]
-    draft.manifests = [*kept[:at], *written, *kept[at:]]
+    unchanged = [info for info in draft.manifests if info.path not in gone]
+    draft.manifests = [*unchanged[:at], *written, *unchanged[at:]]
     after = (draft.num_files, draft.total_bytes)
     if after != before:
         reason = (
@@ -178,7 +178,7 @@ def replace_manifests(
     if all(info.live_entry_count == info.num_entries for info in draft.manifests):
         draft.tombstones = {}
         draft.tombstone_entries = []
-    if len(kept) == 0 and count.refs is not None:
+    if len(unchanged) == 0 and count.refs is not None:
         draft.registry = _still_named(draft.registry, count.refs)
 
 

@@ -246,9 +246,9 @@ def _settle_conflict(store: WritableStore, home: Home, state: StateManifest, sta
     """Resolve a state that already exists: keep it if it belongs to this log, else replace it."""
     from_store = None
     try:
-        found = newest_state(store, home)
-        if found is not None and found.state_version == state.state_version:
-            from_store = found
+        newest = newest_state(store, home)
+        if newest is not None and newest.state_version == state.state_version:
+            from_store = newest
     except HeadraceError:  # the existing state is damaged
         from_store = None
     if from_store is not None and from_store.anchor == state.anchor:
@@ -270,10 +270,10 @@ def _clean_quietly(store: WritableStore, home: Home, settings: StateSettings) ->
 def _anchor(log: Store, version: int) -> Anchor | None:
     path = commit_path(version)
     directory, _, name = path.rpartition("/")
-    found: ObjectMeta | None = next(iter(log.list(directory, start_from=name)), None)
-    if found is None or found.path != path:
+    commit: ObjectMeta | None = next(iter(log.list(directory, start_from=name)), None)
+    if commit is None or commit.path != path:
         return None
-    return Anchor(path=path, size=found.size_bytes, modified=found.modified_ms)
+    return Anchor(path=path, size=commit.size_bytes, modified=commit.modified_ms)
 
 
 def _definition(state: StateManifest) -> Any:

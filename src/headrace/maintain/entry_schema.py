@@ -52,11 +52,11 @@ def _shape_text(schema: bytes) -> bytes:
 
 def _shape(schema: Any) -> Any:
     if isinstance(schema, dict):
-        kept = {key: _shape(value) for key, value in schema.items() if key not in _SILENT}
-        namespace = kept.pop("namespace", None)
-        if namespace and "name" in kept and "." not in kept["name"] and "fields" in kept:
-            kept["name"] = f"{namespace}.{kept['name']}"
-        return dict(sorted(kept.items()))
+        shape = {key: _shape(value) for key, value in schema.items() if key not in _SILENT}
+        namespace = shape.pop("namespace", None)
+        if namespace and "name" in shape and "." not in shape["name"] and "fields" in shape:
+            shape["name"] = f"{namespace}.{shape['name']}"
+        return dict(sorted(shape.items()))
     if isinstance(schema, list):
         return [_shape(item) for item in schema]
     return schema

@@ -54,31 +54,31 @@ class Lookup:
         if not self._keys:
             return []
         visibility = Visibility(state, self._home)
-        found: list[Located] = []
+        located: list[Located] = []
         for info in state.manifests:
             if everywhere or self._paths.meets(info.min_path, info.max_path):
-                found += self._find_in(info, visibility, everywhere=everywhere)
-        return found
+                located += self._find_in(info, visibility, everywhere=everywhere)
+        return located
 
     def _find_in(
         self, info: ManifestInfo, visibility: Visibility, *, everywhere: bool
     ) -> list[Located]:
         file = self._shelf.file(info)
-        found = []
+        located = []
         for at, place in enumerate(file.blocks):
             block = place.block
             if not everywhere and not self._paths.meets(block.min_path, block.max_path):
                 continue
             hits = None if everywhere else self._hits.get((info.path, at))
             if hits is None:
-                wanted = None if everywhere else self._paths.between(block.min_path, block.max_path)
+                paths = None if everywhere else self._paths.between(block.min_path, block.max_path)
                 hits = [
                     (key, entry)
-                    for entry in file.entries_with(at, wanted)
+                    for entry in file.entries_with(at, paths)
                     if (key := self._home.key_of(entry)) in self._keys
                 ]
                 self._hits[info.path, at] = hits
-            found += [
+            located += [
                 Located(
                     key=key,
                     path=str(entry["path"]),
@@ -88,4 +88,4 @@ class Lookup:
                 )
                 for key, entry in hits
             ]
-        return found
+        return located

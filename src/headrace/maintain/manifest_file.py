@@ -268,8 +268,8 @@ class ManifestShelf:
         Raises:
             CorruptStateError: it is missing or damaged.
         """
-        found = self._open.get(info.path)
-        if found is None:
-            found = open_manifest(self._store, self._root, info, state_version=0, types=self._types)
-            self._open[info.path] = found
-        return found
+        file = self._open.get(info.path)
+        if file is None:
+            file = open_manifest(self._store, self._root, info, state_version=0, types=self._types)
+            self._open[info.path] = file
+        return file

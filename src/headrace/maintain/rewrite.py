@@ -226,14 +226,14 @@ class Rewrite:
         self.count.entries_decoded += len(entries)
         if not self._may_drop(piece):
             return entries
-        kept = []
+        survivors = []
         for entry in entries:
             if self._dropping.hides(entry):
                 self.count.entries_dropped += 1
                 self.count.bytes_dropped += entry["size"]
             else:
-                kept.append(entry)
-        return kept
+                survivors.append(entry)
+        return survivors
 
     def _note_ref(self, ref: str | None) -> None:
         if ref is not None and self.count.refs is not None:

@@ -40,12 +40,12 @@ def verify(store: WritableStore, home: Home, base: Base) -> Verification:
             try:
                 file = shelf.file(info)
                 file.verify(hold=True)
-                found = [entry for at in range(len(file.blocks)) for entry in file.entries(at)]
+                stored = [entry for at in range(len(file.blocks)) for entry in file.entries(at)]
             except HeadraceError as error:
                 problems.append(str(error))
                 continue
-            visible = [entry for entry in found if not visibility.hides(entry)]
-            entries += len(found)
+            visible = [entry for entry in stored if not visibility.hides(entry)]
+            entries += len(stored)
             live += len(visible)
             total += sum(entry["size"] for entry in visible)
             for entry in visible:
