@@ -2,8 +2,9 @@
 
 The peers are a Flight server in a few lines over deltalake, which lists all files before it sends
 the first; a bare Flight server that only sends the batches of a scan; and one that sends batches
-from memory, the maximum that Flight can carry. Each server is a separate process. Answers are
-compared by their number of files.
+from memory, the maximum that Flight can carry. The server is measured without its cache of
+answers, against the scan, and with it, against the batches in memory. Each server is a separate
+process. Answers are compared by their number of files.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from headrace.serve.answer import BATCH_ROWS
 COLUMNS = ["path", "size_bytes", "modified_ms", "partition_values"]
 CONCURRENT = 8
 STALLED = 200
+WITHOUT_CACHE = ("--answer-cache", "0")
 
 _PEER = """
 import sys
@@ -49,12 +51,12 @@ class Server(flight.FlightServerBase):
             scan = snapshot.scan(batch_rows={rows})
             schema = scan.arrow_schema(columns={columns!r})
             return flight.GeneratorStream(schema, scan.batches(columns={columns!r}))
-        return flight.GeneratorStream(kept.schema, iter(kept.to_batches()))
+        return flight.GeneratorStream(table.schema, iter(table.to_batches()))
 
 if "{kind}" == "bare":
     import headrace
     scan = headrace.Table("{table}").snapshot().scan(batch_rows={rows})
-    kept = pa.Table.from_batches(scan.batches(columns={columns!r}))
+    table = pa.Table.from_batches(scan.batches(columns={columns!r}))
 if "{kind}" == "scan":
     import headrace
     snapshot = headrace.Table("{table}").snapshot()
@@ -73,8 +75,8 @@ class Server:
     http_port: int
 
     def rss(self) -> int:
-        found: int = self.process.memory_info().rss
-        return found
+        size_bytes: int = self.process.memory_info().rss
+        return size_bytes
 
     def cpu_s(self) -> float:
         spent = self.process.cpu_times()
@@ -250,48 +252,57 @@ def measure_stalled(server: Server) -> dict[str, float]:
 def _streams(port: int) -> int:
     """Return the server's number of streams, from its HTTP endpoint."""
     with urlopen(f"http://127.0.0.1:{port}/readyz") as reply:
-        found: int = json.load(reply)["streams"]
-    return found
+        streams: int = json.load(reply)["streams"]
+    return streams
 
 
 def compare_speed(table: Path, repeats: int) -> dict[str, Any]:
     """Compare a server with bare Flight servers of the same scan and of batches in memory."""
     with (
-        headrace_server(table) as server,
+        headrace_server(table, *WITHOUT_CACHE) as server,
+        headrace_server(table) as caching,
         peer_server("scan", table) as scan,
         peer_server("bare", table) as bare,
     ):
-        read(server.port, ticket_of)
+        for each in (server, caching):
+            read(each.port, ticket_of)
         latency = measure_latency(table, server.port)
-        found = measure_turns(
+        results = measure_turns(
             repeats,
             {
                 "headrace": (server, ticket_of),
+                "headrace_repeated": (caching, ticket_of),
                 "bare_scan": (scan, any_ticket),
                 "bare": (bare, any_ticket),
             },
         )
-        found["latency"] = latency
-        found["fairness"] = measure_fairness(server.port)
-        found["headrace"]["peak_mb"] = server.peak_mb()
-    ours = found["headrace"]
-    for peer in ("bare", "bare_scan"):
-        found[f"of_{peer}"] = round(ours["files_per_s"] / found[peer]["files_per_s"], 2)
-    scanned_s = max(found["bare_scan"]["server_cpu_s"], 0.01)
-    found["cpu_of_bare_scan"] = round(ours["server_cpu_s"] / scanned_s, 2)
-    return found
+        results["latency"] = latency
+        results["fairness"] = measure_fairness(server.port)
+        results["fairness_repeated"] = measure_fairness(caching.port)
+        results["headrace"]["peak_mb"] = server.peak_mb()
+        results["headrace_repeated"]["peak_mb"] = caching.peak_mb()
+    for ours, peer in (
+        ("headrace", "bare_scan"),
+        ("headrace", "bare"),
+        ("headrace_repeated", "bare"),
+    ):
+        ratio = results[ours]["files_per_s"] / results[peer]["files_per_s"]
+        results[f"{ours}_of_{peer}"] = round(ratio, 2)
+    scan_cpu_s = max(results["bare_scan"]["server_cpu_s"], 0.01)
+    results["cpu_of_bare_scan"] = round(results["headrace"]["server_cpu_s"] / scan_cpu_s, 2)
+    return results
 
 
 def compare_first_requests(table: Path) -> dict[str, Any]:
     """Compare the first request of a process with that over deltalake."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with headrace_server(table) as server:
-        found |= measure_turns(1, {"headrace_cold": (server, ticket_of)})
-        found["headrace_cold"]["peak_mb"] = server.peak_mb()
+        results |= measure_turns(1, {"headrace_cold": (server, ticket_of)})
+        results["headrace_cold"]["peak_mb"] = server.peak_mb()
     with peer_server("deltalake", table) as server:
-        found |= measure_turns(1, {"deltalake": (server, any_ticket)})
-        found["deltalake"]["peak_mb"] = server.peak_mb()
-    return found
+        results |= measure_turns(1, {"deltalake": (server, any_ticket)})
+        results["deltalake"]["peak_mb"] = server.peak_mb()
+    return results
 
 
 def main() -> None:
@@ -303,15 +314,19 @@ def main() -> None:
     asked = parser.parse_args()
     table = open_lake(Parameters(files=asked.files)).table
     cases = asked.case or ["speed", "stalled", "first"]
-    found: dict[str, Any] = {"files": asked.files}
+    results: dict[str, Any] = {"files": asked.files, "load": round(os.getloadavg()[0], 1)}
     if "speed" in cases:
-        found |= compare_speed(table, asked.repeats)
+        results |= compare_speed(table, asked.repeats)
     if "stalled" in cases:
-        with headrace_server(table, "--max-streams", "400") as server:
-            found["stalled"] = measure_stalled(server)
+        many = ("--max-streams", "400")
+        with headrace_server(table, *many, *WITHOUT_CACHE) as server:
+            results["stalled"] = measure_stalled(server)
+        with headrace_server(table, *many) as server:
+            read(server.port, ticket_of)
+            results["stalled_repeated"] = measure_stalled(server)
     if "first" in cases:
-        found |= compare_first_requests(table)
-    text = json.dumps(found, indent=2)
+        results |= compare_first_requests(table)
+    text = json.dumps(results, indent=2)
     print(text)
     if asked.result is not None:
         asked.result.write_text(text + "\n")

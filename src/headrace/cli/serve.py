@@ -71,6 +71,15 @@ def serve(  # noqa: PLR0913  (one parameter an option)
             "--drain", metavar="SECONDS", help="How long streams may go on after SIGTERM."
         ),
     ] = 30.0,
+    answer_cache: Annotated[
+        int,
+        typer.Option(
+            "--answer-cache",
+            min=0,
+            metavar="MIB",
+            help="Memory for the answers to repeated requests for files; 0 turns it off.",
+        ),
+    ] = 256,
     workers: Annotated[
         int,
         typer.Option("--workers", min=1, metavar="COUNT", help="Processes that share the work."),
@@ -95,6 +104,7 @@ def serve(  # noqa: PLR0913  (one parameter an option)
         max_streams=max_streams,
         deadline_s=deadline,
         drain_s=drain,
+        answer_cache_mib=answer_cache,
         workers=workers,
         access_log=access_log,
     )

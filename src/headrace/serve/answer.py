@@ -1,7 +1,7 @@
 """The streamed answer to one request: messages of files or rows, then an outcome.
 
 A request pinned to a version enters. Record batches leave, joined and cut to a useful message
-size, until the answer ends or is stopped.
+size, until the answer ends or is stopped. A whole listing of files is recorded for later requests.
 """
 
 import time
@@ -13,6 +13,13 @@ import pyarrow as pa
 
 from headrace.plan.context import ExecutionContext
 from headrace.scan.reader import BatchReader
+from headrace.serve.answer_cache import (
+    AnswerCache,
+    CachedAnswer,
+    CachedMessages,
+    Recording,
+    answer_key,
+)
 from headrace.serve.outcome import Ending, Outcome
 from headrace.serve.pace import BackgroundBatches, Pace, PacedMessages
 from headrace.serve.request import WireRequest
@@ -44,6 +51,7 @@ class Answer:
         pace: Pace | None = None,
         part: int = 0,
         streams: int = 0,
+        cache: AnswerCache | None = None,
     ) -> None:
         """Plan an answer.
 
@@ -54,6 +62,7 @@ class Answer:
             pace: The size and delay of messages.
             part: The share of the files to send, if the request divides them.
             streams: The number of other running streams.
+            cache: Has the answers to earlier requests, and takes this one.
         """
         self.request = request
         self.version = snapshot.version
@@ -61,7 +70,12 @@ class Answer:
         self.first_ms: float | None = None
         self._pace = pace
         self._guard = FileGuard(snapshot.table.uri, allowed=allowed)
-        self._messages: PacedMessages | None = None
+        self._snapshot = snapshot
+        self._part = part
+        self._cache = cache if request.kind == "files" else None
+        self._cached: CachedAnswer | None = None
+        self._recording: Recording | None = None
+        self._messages: PacedMessages | CachedMessages | None = None
         self._started = 0.0
         self._is_stopped = False
         if request.kind == "rows":
@@ -82,14 +96,18 @@ class Answer:
         """
         if self._messages is None:
             self._started = time.monotonic()
-            self._messages = PacedMessages(self._plan.open(), pace=self._pace)
+            self._messages = self._open()
             if self._is_stopped:
-                self._messages.stop()
+                self.stop()
         batch = self._messages.next_message(check)
         if batch is None:
+            if self._recording is not None:
+                self._recording.finish(self.schema, self._plan.metrics())
             return None
-        if self.request.kind == "files":
+        if self.request.kind == "files" and not self.is_cached:
             self._guard.check(batch)
+        if self._recording is not None:
+            self._recording.add(batch)
         if self.first_ms is None:
             self.first_ms = (time.monotonic() - self._started) * 1000
         self.count += batch.num_rows
@@ -105,7 +123,7 @@ class Answer:
             table=self.request.table,
             version=self.version,
             count=self.count,
-            metrics=self._plan.metrics(),
+            metrics=self._metrics(),
         )
 
     def empty(self) -> pa.RecordBatch:
@@ -119,12 +137,33 @@ class Answer:
         self._is_stopped = True
         if self._messages is not None:
             self._messages.stop()
+        if self._recording is not None:
+            self._recording.discard()
 
     def close(self) -> None:
         """Stop, and release all resources."""
-        self._is_stopped = True
+        self.stop()
         if self._messages is not None:
             self._messages.close()
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the messages come from the cache; False before the first."""
+        return self._cached is not None
+
+    def _open(self) -> PacedMessages | CachedMessages:
+        """Return the messages of the cache, or else those of a scan, to be recorded."""
+        if self._cache is not None:
+            key = answer_key(self.request, self._snapshot, part=self._part)
+            self._cached = self._cache.find(key, self._snapshot)
+            if self._cached is not None:
+                return CachedMessages(self._cached)
+            self._recording = self._cache.record(key, self._snapshot)
+        return PacedMessages(self._plan.open(), pace=self._pace)
+
+    def _metrics(self) -> dict[str, Any]:
+        """Return the metrics of the scan that read the answer."""
+        return self._plan.metrics() if self._cached is None else self._cached.metrics
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,6 +35,8 @@ class Access(msgspec.Struct, kw_only=True):
     count: int = 0
     """The number of files or rows sent."""
     first_ms: float | None = None
+    is_cached: bool | None = None
+    """True if the answer came from the cache, else left out."""
     duration_ms: float = 0.0
 
 

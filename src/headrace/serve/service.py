@@ -16,6 +16,7 @@ from headrace.log.name import LOG_DIRECTORY
 from headrace.plan.cancellation import Cancelled
 from headrace.protocol.action import Metadata, Protocol
 from headrace.serve.answer import Answer
+from headrace.serve.answer_cache import AnswerCache
 from headrace.serve.catalog import Catalog
 from headrace.serve.monitor import Access, Monitor
 from headrace.serve.outcome import Refusal
@@ -41,6 +42,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum duration of a stream."""
     drain_s: float = 30.0
     """How long running streams may continue when the server shuts down."""
+    answer_cache_bytes: int = 256 << 20
+    """The size of all cached answers together; 0 caches none."""
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +82,7 @@ class Service:
             deadline_s=self.limits.deadline_s,
             release=pa.default_memory_pool().release_unused,
         )
+        self.answers = AnswerCache(self.limits.answer_cache_bytes)
         self._catalog = Catalog(roots, reporter=self.monitor.report)
         self._pace = pace
 
@@ -126,16 +130,16 @@ class Service:
             HeadraceError: the request can no longer be answered.
         """
         self.slots.refuse_when_draining()
-        found: Ticket = self.tickets.check(ticket, caller=caller)
-        snapshot = self._catalog.snapshot(found.request)
-        if snapshot.metadata.id != found.table_id:
+        granted: Ticket = self.tickets.check(ticket, caller=caller)
+        snapshot = self._catalog.snapshot(granted.request)
+        if snapshot.metadata.id != granted.table_id:
             raise SnapshotExpiredError(
-                table=found.request.table,
+                table=granted.request.table,
                 version=snapshot.version,
                 path=LOG_DIRECTORY,
                 replaced=True,
             )
-        return self._answer(found.request, snapshot, part=found.part)
+        return self._answer(granted.request, snapshot, part=granted.part)
 
     @contextmanager
     def recorded(self, access: Access) -> Iterator[None]:
@@ -172,6 +176,7 @@ class Service:
                 yield check
             finally:
                 access.count, access.first_ms = answer.count, answer.first_ms
+                access.is_cached = answer.is_cached or None
                 answer.stop()  # its thread releases everything in the background
                 self.monitor.stream_ended()
 
@@ -190,4 +195,5 @@ class Service:
             pace=self._pace,
             part=part,
             streams=self.slots.running,
+            cache=self.answers,
         )

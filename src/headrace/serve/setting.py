@@ -67,6 +67,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_streams: int = 256
     deadline_s: float = 3600.0
     drain_s: float = 30.0
+    answer_cache_mib: int = 256
+    """The size of the cached answers of all workers together, in MiB; 0 caches none."""
     workers: int = 1
     access_log: bool = False
     """Whether to log a line for each request."""
@@ -100,6 +102,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             max_streams=-(-self.max_streams // self.workers),
             deadline_s=self.deadline_s,
             drain_s=self.drain_s,
+            answer_cache_bytes=(self.answer_cache_mib << 20) // self.workers,
         )
 
     def read_tokens(self) -> Tokens:
@@ -146,6 +149,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if value <= 0:
                 raise InvalidArgumentError(argument=name, reason="it must be more than 0")
+        if self.answer_cache_mib < 0:
+            raise InvalidArgumentError(argument="--answer-cache", reason="it must not be negative")
         if self.workers > 1:
             self._check_ports()
         tls = self.read_tls()
