@@ -128,7 +128,7 @@ bench-serve: $(PEERS)  ## a server against deltalake behind Flight, 1 M files (m
 
 serve-fuzz: $(READY)  ## fuzz the HTTP interface and the predicates of a server (minutes; downloads schemathesis and atheris)
 	$(PYTHON) -m venv $(VENV)/fuzz
-	$(VENV)/fuzz/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[serve]'
+	$(VENV)/fuzz/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[pipeline,serve]'
 	$(VENV)/fuzz/bin/python -m pip install --quiet schemathesis atheris
 	$(VENV)/fuzz/bin/python -m tests.serve.fuzz
 
