@@ -1,10 +1,15 @@
-"""The C# library: compiled here, and run over both of its backends."""
+"""The C# library: compiled here, and run over both of its backends, on three runtimes.
+
+The runtimes are mono, CoreCLR with mono's compiler, and a .NET SDK with its own. Each one that is
+not installed is skipped.
+"""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -44,24 +49,54 @@ class Compiled:
         return output
 
 
-@pytest.fixture(scope="module", params=["mono", "dotnet"])
+@pytest.fixture(scope="module", params=["mono", "coreclr", "dotnet"])
 def program(
     request: pytest.FixtureRequest, library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Compiled:
     folder = tmp_path_factory.mktemp(request.param)
     sources = [*map(str, sorted((library / "csharp").glob("*.cs"))), str(PROGRAM)]
     paths = [str(library), os.environ.get("LD_LIBRARY_PATH", "")]
-    environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
-    compile_with = _compile_for_mono if request.param == "mono" else _compile_for_dotnet
-    return Compiled(compile_with(folder, sources), environment)
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": ":".join(filter(None, paths)),
+        "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1",  # the programs need no ICU
+    }
+    compile_with = {
+        "mono": _compile_for_mono,
+        "coreclr": _compile_for_coreclr,
+        "dotnet": _compile_for_dotnet,
+    }
+    return Compiled(compile_with[request.param](folder, sources), environment)
 
 
 def _compile_for_mono(folder: Path, sources: list[str]) -> tuple[str, ...]:
-    if not shutil.which("mcs") or not shutil.which("mono"):
+    if not shutil.which("mono"):
         pytest.skip("mono is not installed: apt install mono-mcs mono-runtime")
-    made = folder / "program.exe"
-    subprocess.run(["mcs", "-langversion:latest", f"-out:{made}", *sources], check=True)
-    return ("mono", str(made))
+    return ("mono", str(_compile_with_mcs(folder, sources)))
+
+
+def _compile_for_coreclr(folder: Path, sources: list[str]) -> tuple[str, ...]:
+    package = find_spec("dotnetcore2")
+    home = os.environ.get("HEADRACE_CORECLR")
+    if home is None and package is not None and package.origin is not None:
+        home = str(Path(package.origin).with_name("bin"))
+    if home is None:
+        pytest.skip("there is no CoreCLR: pip install dotnetcore2, or set HEADRACE_CORECLR")
+    (framework,) = Path(home, "shared/Microsoft.NETCore.App").glob("*")
+    assemblies = [framework / "mscorlib.dll", *sorted(framework.glob("System.*.dll"))]
+    # CoreCLR lacks some types under the names of mono's assemblies, so its own are referenced.
+    references = [f"-r:{path}" for path in assemblies if "WindowsRuntime" not in path.name]
+    program = _compile_with_mcs(folder, ["-nostdlib", "-noconfig", *references, *sources])
+    program.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
+    return (str(Path(home, "dotnet")), "exec", str(program))
+
+
+def _compile_with_mcs(folder: Path, words: list[str]) -> Path:
+    if not shutil.which("mcs"):
+        pytest.skip("mono's compiler is not installed: apt install mono-mcs")
+    program = folder / "program.exe"
+    subprocess.run(["mcs", "-langversion:latest", f"-out:{program}", *words], check=True)
+    return program
 
 
 def _compile_for_dotnet(folder: Path, sources: list[str]) -> tuple[str, ...]:
@@ -71,18 +106,18 @@ def _compile_for_dotnet(folder: Path, sources: list[str]) -> tuple[str, ...]:
     dotnet = Path(home, "dotnet")
     (compiler,) = Path(home, "sdk").glob("*/Roslyn/bincore/csc.dll")
     references = Path(home, "packs/Microsoft.NETCore.App.Ref").glob("*/ref/*/*.dll")
-    made = folder / "program.dll"
+    program = folder / "program.dll"
     subprocess.run(
         [
             *(dotnet, compiler, "-nologo", "-langversion:8.0", "-define:AWAIT_FOREACH"),
             *(f"-r:{path}" for path in references),
-            f"-out:{made}",
+            f"-out:{program}",
             *sources,
         ],
         check=True,
     )
-    made.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
-    return (str(dotnet), "exec", "--roll-forward-on-no-candidate-fx", "2", str(made))
+    program.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
+    return (str(dotnet), "exec", "--roll-forward-on-no-candidate-fx", "2", str(program))
 
 
 EXPECTED = """\
