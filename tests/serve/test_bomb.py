@@ -2,7 +2,11 @@
 
 import gzip
 import json
+import re
 import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]
@@ -93,6 +97,33 @@ def test_a_compressed_grpc_message_is_refused_and_its_memory_released(
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert refused.value.details().startswith("REQUEST_TOO_LARGE")
     wait_until(lambda: bool(released), within_s=3.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is in /proc")
+def test_no_message_of_an_upload_is_decompressed(lake: Path) -> None:
+    message = b"\x12" + _varint(UNPACKED_BYTES) + bytes(UNPACKED_BYTES)
+    command = (sys.executable, "-m", "headrace", "serve", "--listen", "127.0.0.1:0")
+    with subprocess.Popen(
+        [*command, "--root", f"lake={lake}"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            port = re.findall(r"127\.0\.0\.1:(\d+)", process.stderr.readline())[1]
+            before = _peak_bytes(process.pid)
+            options = [("grpc.max_send_message_length", -1)]
+            with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
+                for method in ("DoPut", "DoExchange", "Handshake"):
+                    call = channel.stream_stream(f"/arrow.flight.protocol.FlightService/{method}")
+                    with pytest.raises(grpc.RpcError):
+                        list(call(iter([message]), compression=grpc.Compression.Gzip, timeout=60))
+            assert _peak_bytes(process.pid) - before < UNPACKED_BYTES // 2
+        finally:
+            process.kill()
+
+
+def _peak_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) << 10
 
 
 def _varint(number: int) -> bytes:

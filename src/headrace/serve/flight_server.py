@@ -21,7 +21,7 @@ from headrace.errors import (
 )
 from headrace.plan.cancellation import Cancelled
 from headrace.serve.answer import Answer
-from headrace.serve.flight_status import TranslatedStream, flight_error, translated
+from headrace.serve.flight_status import TranslatedStream, translated
 from headrace.serve.monitor import Access
 from headrace.serve.request import MAX_REQUEST_BYTES, WireRequest, decode_request
 from headrace.serve.service import Service
@@ -30,9 +30,10 @@ from headrace.serve.token import ANONYMOUS
 _MIDDLEWARE = "caller"
 _CALLS = (
     *("list_flights", "get_flight_info", "get_schema", "do_get", "list_actions", "do_action"),
-    *("do_put", "do_exchange"),
 )
 """The methods that clients call."""
+_UPLOADS = (flight.FlightMethod.DO_PUT, flight.FlightMethod.DO_EXCHANGE)
+"""The methods that are refused before Arrow reads, and so decompresses, their first message."""
 
 
 class TlsFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +56,11 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
             secure["verify_client"] = tls.client_authority is not None
             secure["root_certificates"] = tls.client_authority
         self._service = service
+        callers = _CallerFactory(service)
+        callers.start_call = translated(callers.start_call, service.refusal)  # type: ignore[method-assign]
         for name in _CALLS:
             setattr(self, name, translated(getattr(self, name), service.refusal))
-        super().__init__(location, middleware={_MIDDLEWARE: _CallerFactory(service)}, **secure)
+        super().__init__(location, middleware={_MIDDLEWARE: callers}, **secure)
 
     def list_flights(self, context: Any, criteria: bytes) -> Iterator[flight.FlightInfo]:
         """List the tables below the local roots whose names begin with `criteria`."""
@@ -116,18 +119,6 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
                 raise MalformedRequestError(reason="the only action is health")
             return [b"draining" if self._service.slots.is_draining else b"ready"]
 
-    def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:  # noqa: ARG002
-        """Refuse an upload without reading, and so without decompressing, any batch."""
-        self._refuse_upload(context, "DoPut")
-
-    def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:  # noqa: ARG002
-        """Refuse an upload, as `do_put` does."""
-        self._refuse_upload(context, "DoExchange")
-
-    def _refuse_upload(self, context: Any, method: str) -> None:
-        with self._request(context, method):
-            raise MalformedRequestError(reason="this server takes no uploads")
-
     def _messages(
         self, context: Any, answer: Answer, access: Access
     ) -> Generator[tuple[pa.RecordBatch, bytes | None], None, None]:
@@ -181,23 +172,29 @@ class _Caller(flight.ServerMiddleware):  # type: ignore[misc]
 
 
 class _CallerFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]
-    """Authenticates each call before anything else happens."""
+    """Authenticates each call, and refuses uploads, before Python sees a message."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def start_call(self, info: Any, headers: dict[str, list[str]]) -> _Caller:
-        found = [
+        tokens = [
             v for name, values in headers.items() if name.lower() == "authorization" for v in values
         ]
-        value = found[0] if len(found) == 1 else None
+        access = Access(protocol="flight", method=info.method.name)
         try:
-            return _Caller(self._service.tokens.identify(value))
-        except UnauthenticatedError as error:
-            refused = UnauthenticatedError()
-            access = Access(protocol="flight", method=info.method.name, status=refused.code)
+            access.caller = self._service.tokens.identify(tokens[0] if len(tokens) == 1 else None)
+            _refuse_uploads(info.method)
+        except (UnauthenticatedError, MalformedRequestError) as error:
+            access.status = error.code
             self._service.monitor.record(access)
-            raise flight_error(refused, self._service.refusal) from error
+            raise
+        return _Caller(access.caller)
+
+
+def _refuse_uploads(method: Any) -> None:
+    if method in _UPLOADS:
+        raise MalformedRequestError(reason="this server takes no uploads")
 
 
 def _listed(table: str) -> flight.FlightInfo:

@@ -75,22 +75,23 @@ class TicketSigner:
             InvalidTicketError: it was not issued with this key, or not for this caller.
             TicketExpiredError: it is too old.
         """
+        if len(ticket) > _LARGEST or not ticket.startswith(_MAGIC):
+            raise InvalidTicketError  # before a slice copies it
         head = len(_MAGIC) + _SIGNATURE_BYTES
         signature, payload = ticket[len(_MAGIC) : head], ticket[head:]
-        is_ours = len(ticket) <= _LARGEST and ticket.startswith(_MAGIC)
-        if not is_ours or not hmac.compare_digest(signature, self._sign(payload)):
+        if not hmac.compare_digest(signature, self._sign(payload)):
             raise InvalidTicketError
-        found = msgspec.json.decode(payload, type=_Payload)
-        if found.caller != caller:
+        claims = msgspec.json.decode(payload, type=_Payload)
+        if claims.caller != caller:
             raise InvalidTicketError
-        if found.expires_ms < time.time() * 1000:
+        if claims.expires_ms < time.time() * 1000:
             raise TicketExpiredError(lifetime_s=self.lifetime_s)
         return Ticket(
-            request=decode_request(bytes(found.request)),
-            table_id=found.table_id,
-            part=found.part,
-            caller=found.caller,
-            expires_ms=found.expires_ms,
+            request=decode_request(bytes(claims.request)),
+            table_id=claims.table_id,
+            part=claims.part,
+            caller=claims.caller,
+            expires_ms=claims.expires_ms,
         )
 
     def _sign(self, payload: bytes) -> bytes:
