@@ -91,7 +91,7 @@ def test_memory_is_released_after_streams_end_and_not_more_than_once_a_second() 
     while time.monotonic() < until:
         with slots.taken(lambda: None):
             time.sleep(0.01)
-    wait_until(lambda: slots._watchman is None, within_s=3.0)
+    wait_until(lambda: slots._watchdog is None, within_s=3.0)
     assert 1 <= len(released) <= 3
     assert all(later - earlier >= 1.0 for earlier, later in pairwise(released))
 

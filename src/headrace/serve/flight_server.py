@@ -122,7 +122,7 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
     def _messages(
         self, context: Any, answer: Answer, access: Access
     ) -> Generator[tuple[pa.RecordBatch, bytes | None], None, None]:
-        def wanted() -> None:
+        def check_client() -> None:
             if context.is_cancelled():
                 raise Cancelled
 
@@ -130,7 +130,7 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
             with self._service.streaming(answer, access) as check_time:
 
                 def check() -> None:
-                    wanted()
+                    check_client()
                     check_time()
 
                 while (batch := self._next(answer, check)) is not None:

@@ -57,8 +57,8 @@ def flight_error(error: BaseException, explain: Explain) -> Exception:
     text = f"{refusal.code}: {refusal.message}"
     for kinds, status in _STATUSES:
         if isinstance(error, kinds):
-            found: Exception = status(text)
-            return found
+            refused: Exception = status(text)
+            return refused
     fault: Exception = flight.FlightInternalError(text)
     return fault
 

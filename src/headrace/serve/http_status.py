@@ -40,5 +40,5 @@ STATUSES: tuple[tuple[tuple[type[HeadraceError], ...], int], ...] = (
 
 def status_of(error: BaseException) -> int:
     """Return the HTTP status of an error; 500 for an unexpected one."""
-    found = (status for kinds, status in STATUSES if isinstance(error, kinds))
-    return next(found, 500)
+    statuses = (status for kinds, status in STATUSES if isinstance(error, kinds))
+    return next(statuses, 500)

@@ -117,8 +117,8 @@ class AnswerResponse(Response):
 
 def _streamed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers without a content length, and forbid caching."""
-    kept = [(name, value) for name, value in headers if name != b"content-length"]
-    return [*kept, (b"cache-control", b"no-store")]
+    others = [(name, value) for name, value in headers if name != b"content-length"]
+    return [*others, (b"cache-control", b"no-store")]
 
 
 async def _gone(receive: Any) -> None:

@@ -97,12 +97,12 @@ class Roots:
 
         It searches four folders deep and stops after 10,000 tables.
         """
-        found = 0
+        table_count = 0
         for root in self._roots.values():
             for name in _tables_below(root) if root.is_local else ():
                 yield name
-                found += 1
-                if found == _LISTED_TABLES:
+                table_count += 1
+                if table_count == _LISTED_TABLES:
                     return
 
     def redact(self, text: str) -> str:

@@ -55,8 +55,8 @@ class FileGuard:
             return
         doubtful = pc.match_substring_regex(paths, _DOUBTFUL)
         if pc.any(doubtful).as_py():
-            found = paths.filter(doubtful).to_pylist()
-            self._check_uris(pa.array([resolve(self._root, path) for path in found], pa.string()))
+            unsure = paths.filter(doubtful).to_pylist()
+            self._check_uris(pa.array([resolve(self._root, path) for path in unsure], pa.string()))
 
 
 def _some_are_doubtful(paths: pa.StringArray) -> bool:

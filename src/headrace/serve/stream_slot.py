@@ -40,7 +40,7 @@ class StreamSlots:
         self._running: dict[int, _Running] = {}
         self._numbers = 0
         self._is_draining = False
-        self._watchman: threading.Thread | None = None
+        self._watchdog: threading.Thread | None = None
 
     @property
     def running(self) -> int:
@@ -115,11 +115,11 @@ class StreamSlots:
             return self._numbers, running
 
     def _start_watching(self) -> None:
-        if self._watchman is None or not self._watchman.is_alive():
-            self._watchman = threading.Thread(
-                target=self._watch, name="headrace-watchman", daemon=True
+        if self._watchdog is None or not self._watchdog.is_alive():
+            self._watchdog = threading.Thread(
+                target=self._watch, name="headrace-watchdog", daemon=True
             )
-            self._watchman.start()
+            self._watchdog.start()
 
     def _check(self, running: "_Running") -> None:
         if running.is_drained:
@@ -137,11 +137,11 @@ class StreamSlots:
                 if releases:
                     self._has_ended, self._released_at = False, now
                 elif not self._running and not self._has_ended:
-                    self._watchman = None
+                    self._watchdog = None
                     return
-                overdue = [r for r in self._running.values() if r.until < now and not r.was_told]
+                overdue = [r for r in self._running.values() if r.until < now and not r.was_stopped]
             for running in overdue:
-                running.was_told = True
+                running.was_stopped = True
                 running.stop()
             if releases:
                 self._release()
@@ -150,5 +150,5 @@ class StreamSlots:
 class _Running(msgspec.Struct, kw_only=True):
     stop: Callable[[], None]
     until: float
-    was_told: bool = False
+    was_stopped: bool = False
     is_drained: bool = False

@@ -75,11 +75,11 @@ def build_library(folder: Path) -> list[Path]:
     builder.embedding_init_code(_START.format(paths=paths, module=module))
     with tempfile.TemporaryDirectory(prefix="headrace-build-") as scratch:
         try:
-            made = builder.compile(tmpdir=scratch, target=f"{NAMES[0]}.*")
+            library = builder.compile(tmpdir=scratch, target=f"{NAMES[0]}.*")
         except (VerificationError, PkgConfigError, OSError) as error:
             raise BuildFailedError(reason=f"the library cannot be compiled: {error}") from error
-        ending = Path(made).suffix
-        libraries = [Path(shutil.copy(made, folder / f"{name}{ending}")) for name in NAMES]
+        ending = Path(library).suffix
+        libraries = [Path(shutil.copy(library, folder / f"{name}{ending}")) for name in NAMES]
     beside = [Path(shutil.copy(HERE / name, folder)) for name in ("headrace.h", "example.c")]
     sources = Path(shutil.copytree(CSHARP, folder / "csharp", dirs_exist_ok=True))
     return [*libraries, *beside, sources]

@@ -168,8 +168,8 @@ class _Library:
             status.append(CANCELLED)
         except HeadraceError as error:
             self._tell(f"{error.code}: {error}")
-            found = (number for kind, number in _STATUSES if isinstance(error, kind))
-            status.append(next(found, INTERNAL))
+            statuses = (number for kind, number in _STATUSES if isinstance(error, kind))
+            status.append(next(statuses, INTERNAL))
         except BaseException as error:  # noqa: BLE001  (a host cannot catch it)
             self._tell(f"INTERNAL: {type(error).__name__}: {error}")
             status.append(INTERNAL)
