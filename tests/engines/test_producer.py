@@ -64,6 +64,12 @@ class Probe:
         return in_order(self.numbers(), self.read, limits)
 
 
+def broken_at_two(number: int) -> Generator[int, None, None]:
+    yield number
+    if number == 2:
+        raise RuntimeError("broken")
+
+
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 @pytest.mark.parametrize("batches", [0, 1, 7])
 def test_batches_come_in_order_however_many_threads_there_are(at_once: int, batches: int) -> None:
@@ -97,6 +103,43 @@ def test_a_slow_start_opens_one_source_and_then_more() -> None:
     assert len(seen) == 20
 
 
+def test_without_backpressure_nothing_waits_for_the_consumer() -> None:
+    probe = Probe(20, 30)
+    stream = probe.stream(at_once=2, ahead=1, start_with=1)
+    first = next(stream)
+    stream.lift_backpressure()
+    assert happens(lambda: len(probe.given) == probe.sources and not probe.open)
+    rest = list(stream)
+    assert [first, *rest] == [(number, batch) for number in range(20) for batch in range(30)]
+
+
+def test_without_backpressure_no_more_sources_are_open_than_allowed() -> None:
+    probe = Probe(20, 3, delay_s=0.001)
+    stream = probe.stream(at_once=2, start_with=1)
+    stream.lift_backpressure()
+    assert len(list(stream)) == 60
+    assert probe.most_open <= 2
+
+
+def test_without_backpressure_an_error_still_comes_in_its_place() -> None:
+    stream = in_order(range(9), broken_at_two)
+    stream.lift_backpressure()
+    assert [next(stream) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="broken"):
+        next(stream)
+
+
+def test_closing_ends_every_thread_without_backpressure() -> None:
+    probe = Probe(100_000, 1000)
+    stream = probe.stream()
+    next(stream)
+    stream.lift_backpressure()
+    stream.close()
+    assert probe.open == 0
+    with pytest.raises(ReaderClosedError):
+        next(stream)
+
+
 def test_nothing_starts_before_the_first_batch_is_asked_for() -> None:
     probe = Probe(3, 3)
     probe.stream().close()
@@ -122,12 +165,7 @@ def test_closing_twice_is_closing_once() -> None:
 
 
 def test_an_error_comes_in_its_place() -> None:
-    def read(number: int) -> Generator[int, None, None]:
-        yield number
-        if number == 2:
-            raise RuntimeError("broken")
-
-    stream = in_order(Probe(9, 0).numbers(), read)
+    stream = in_order(Probe(9, 0).numbers(), broken_at_two)
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(RuntimeError, match="broken"):
         next(stream)
@@ -211,6 +249,14 @@ def test_a_cancellation_inside_the_work_is_not_an_error_of_the_reader() -> None:
         list(in_parallel(cancelled, range(3), threads=2))
 
 
+def happens(is_so: Callable[[], bool]) -> bool:
+    """Whether a condition that threads bring about holds within ten seconds."""
+    deadline_s = time.monotonic() + 10
+    while not is_so() and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    return is_so()
+
+
 def settled(count: Callable[[], int]) -> int:
     """Return a count that threads increase, once it has stopped changing."""
     before = -1
@@ -281,8 +327,10 @@ def test_units_are_released_once() -> None:
     assert released == [1]
 
 
-@pytest.mark.parametrize("order", Order)
-def test_a_signal_handler_may_close_it_at_any_line(order: Order) -> None:
+@pytest.mark.parametrize(
+    ("order", "lift"), [(Order.BY_UNIT, False), (Order.BY_UNIT, True), (Order.AS_MADE, False)]
+)
+def test_a_signal_handler_may_close_it_at_any_line(order: Order, *, lift: bool) -> None:
     """A tracer stands in for the signal handler: both run between two steps of the consumer."""
 
     def consume(line: int) -> None:
@@ -302,6 +350,8 @@ def test_a_signal_handler_may_close_it_at_any_line(order: Order) -> None:
 
         sys.settrace(interrupt)
         with suppress(ReaderClosedError):
+            if lift:
+                producer.lift_backpressure()
             list(producer)
         sys.settrace(None)
         producer.close()

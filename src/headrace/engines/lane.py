@@ -4,6 +4,7 @@ Items and their cost enter; the same items leave, then an `End`. A thread waits 
 full. Both sides share `SimpleQueue`s; only the producing threads take the lock.
 """
 
+import sys
 import threading
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -94,6 +95,11 @@ class Lane(Generic[T]):
         """Signal the consumer that there are no more items."""
         self._ready.put(end)
 
+    def lift_limit(self) -> None:
+        """Let threads add items without waiting; only if the limit is not 0."""
+        self._limit = sys.maxsize
+        self.wake()
+
     def wake(self) -> None:
-        """Make a thread that waits for room check the cancellation."""
+        """Make a thread that waits for room check the cancellation and the limit."""
         self._freed.put(0)

@@ -112,6 +112,15 @@ class Producer(Generic[T]):
             raise self._finish(item)
         return item
 
+    def lift_backpressure(self) -> None:
+        """Produce the remaining items without waiting; only for `Order.BY_UNIT`.
+
+        For a consumer that keeps every item: holding the threads back would save no memory. They
+        still work on at most `threads` units at once.
+        """
+        assert self._job.shared_lane is None, "items as made have no lanes to widen"
+        self._job.lift_limits()
+
     def stop(self) -> None:
         """End the work soon, without waiting for it."""
         with self._changing:

@@ -71,6 +71,7 @@ class Job(Generic[T]):
         self._units = iter(units)
         self._advancing = threading.Lock()
         self._is_exhausted = False
+        self._is_lifted = False
         self._leaving = threading.Lock()
         self._running = limits.threads
         self._lanes: SimpleQueue[Lane[T] | End] = SimpleQueue()
@@ -110,6 +111,15 @@ class Job(Generic[T]):
         for _ in range(1 + self.threads_now - before):
             self._openings.put(None)
 
+    def lift_limits(self) -> None:
+        """Let the threads work on without waiting for the consumer."""
+        self._is_lifted = True
+        self.threads_now = self._limits.threads
+        for _ in range(self.threads_now):
+            self._openings.put(None)  # for threads that are waiting already
+        for lane in tuple(self._filling):
+            lane.lift_limit()
+
     def stop(self) -> None:
         """Make every thread end at its next step."""
         self._cancellation.request()
@@ -141,7 +151,7 @@ class Job(Generic[T]):
     def next_unit(self, worker: "Worker[T]") -> Any:
         """Return the next unit, and give the worker a lane for it; `_NOTHING` at the end."""
         is_ordered = self.shared_lane is None
-        if is_ordered:
+        if is_ordered and not self._is_lifted:
             self._openings.get()
         with self._advancing:  # one thread at a time, so lanes have the order of their units
             if self._is_exhausted or self.was_cancelled:
@@ -194,6 +204,8 @@ class Job(Generic[T]):
     def _new_lane(self) -> Lane[T]:
         lane: Lane[T] = Lane(self._limits.ahead, self._cancellation, is_counted=self._is_counted)
         self._filling.add(lane)
+        if self._is_lifted:  # after the lane was added, so that no lane is missed
+            lane.lift_limit()
         return lane
 
 

@@ -83,6 +83,9 @@ class _Limited:
             self._batches.close()
         return batch
 
+    def lift_backpressure(self) -> None:
+        """Do nothing: files after the limit must not be read."""
+
     def stop(self) -> None:
         """Request the end of reading without waiting for it."""
         self._batches.stop()

@@ -8,7 +8,7 @@ class RowOptions(ScanOptions, frozen=True, kw_only=True):
 
     Together they bound memory: at most `files_at_once` files, or groups of small files, are open,
     and each has at most `batches_ahead` batches of `rows_per_batch` rows ready, besides the one
-    being decoded.
+    being decoded. `read_all` keeps every batch, so there `batches_ahead` does not apply.
     """
 
     rows_per_batch: int = 65_536

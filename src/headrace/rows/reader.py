@@ -28,6 +28,9 @@ class Batches(Protocol):
     def __next__(self) -> pa.RecordBatch:
         """Return the next batch."""
 
+    def lift_backpressure(self) -> None:
+        """Read on without waiting for the consumer, which keeps every batch."""
+
     def stop(self) -> None:
         """Request the end of reading without waiting for it."""
 
@@ -81,7 +84,11 @@ class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
             yield batch, None
 
     def read_all(self) -> pa.Table:
-        """Return the remaining rows."""
+        """Return the remaining rows.
+
+        All batches are kept until the end, so files are read without waiting for the consumer.
+        """
+        self._source.lift_backpressure()
         return pa.Table.from_batches(self._source, schema=self.schema)
 
     def read_pandas(self, **options: Any) -> Any:
@@ -163,6 +170,9 @@ class _Source:
             yield from self
         finally:
             self.close()
+
+    def lift_backpressure(self) -> None:
+        self._batches.lift_backpressure()
 
     def stop(self) -> None:
         self._was_cut = self._was_cut or not (self._has_ended or self.error)
