@@ -62,6 +62,9 @@ class RemoteBatches:
     def __next__(self) -> pa.RecordBatch:
         return next(self._batches)
 
+    def lift_backpressure(self) -> None:
+        """Do nothing: the server paces the stream."""
+
     def stop(self) -> None:
         """Cancel the call; a thread that waits for a batch sees the end."""
         self._cancellation.request()
