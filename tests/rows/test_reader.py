@@ -392,6 +392,9 @@ class _Batches:
     def __next__(self) -> pa.RecordBatch:
         return next(self._batches)
 
+    def lift_backpressure(self) -> None:
+        pass
+
     def stop(self) -> None:
         pass
 

@@ -24,6 +24,7 @@ from headrace.avro.record import decode_records
 from headrace.compiled.avro_columns import Bodies, Body, fits_one_pass
 from headrace.compiled.memory import Memory
 from headrace.errors import CorruptStateError
+from headrace.protocol import light
 
 _MEMORY = Memory()
 
@@ -87,7 +88,7 @@ def _column(values: list[Any], field: str, header: Header) -> pa.Array:
     if pa.types.is_map(target):
         values = [None if value is None else list(value.items()) for value in values]
     try:
-        return pa.array(values, target)
+        return light.array(values, target)
     except (pa.ArrowException, TypeError, AttributeError, OverflowError) as error:
         reason = f"its field {field} is not of type {target}: {error}"
         raise CorruptStateError(path=header.path, reason=reason) from error

@@ -23,6 +23,7 @@ from headrace.compiled.avro_columns import (
     Operation,
     fill_columns,
 )
+from headrace.protocol import light
 from headrace.protocol.state_schema import Schema
 
 Make: TypeAlias = Callable[[Sequence[FilledColumn]], pa.Array]
@@ -219,7 +220,7 @@ def _bitmap(filled: FilledColumn) -> pa.Buffer | None:
 
 def _null_mask(filled: FilledColumn) -> pa.Array | None:
     valid = filled.valid
-    return None if valid is None else pa.array(valid == 0)
+    return None if valid is None else light.from_numpy(valid == 0)
 
 
 def _text(filled: FilledColumn) -> pa.Array:

@@ -144,7 +144,7 @@ class LogBytes:
 
     def has_tail(self, file: LogFile) -> bool:
         """Return whether the end of a file is cached, so that `tail` takes no request."""
-        return self._kept("tail", file) is not None
+        return self._cached("tail", file) is not None
 
     def tail(self, file: LogFile) -> Tail:
         """Return the end of a file, long enough for its expected footer."""

@@ -26,6 +26,7 @@ from headrace.expr.node import (
     Or,
     StartsWith,
 )
+from headrace.protocol import light
 
 _Test: TypeAlias = (
     Compare[BoundColumn] | In[BoundColumn] | StartsWith[BoundColumn] | Like[BoundColumn]
@@ -42,9 +43,9 @@ def always_true(predicate: BoundPredicate, evidence: Evidence) -> pa.BooleanArra
         case Not(part):
             return always_false(part, evidence)
         case Constant(value):
-            return pa.repeat(value is True, len(evidence))
+            return pa.repeat(light.scalar(value is True), len(evidence))
         case Opaque():
-            return pa.repeat(False, len(evidence))
+            return pa.repeat(light.FALSE, len(evidence))
         case IsNull() | Compare(op=CompareOp.SAFE_EQ):  # never null
             return pc.invert(evaluate(predicate, evidence).can_be_false)
         case In(column, literals):
@@ -67,13 +68,13 @@ def always_false(predicate: BoundPredicate, evidence: Evidence) -> pa.BooleanArr
         case Not(part):
             return always_true(part, evidence)
         case Constant(value):
-            return pa.repeat(value is False, len(evidence))
+            return pa.repeat(light.scalar(value is False), len(evidence))
         case Opaque():
-            return pa.repeat(False, len(evidence))
+            return pa.repeat(light.FALSE, len(evidence))
         case IsNull() | Compare(op=CompareOp.SAFE_EQ):
             return pc.invert(evaluate(predicate, evidence).can_be_true)
         case In(literals=literals) if any(literal.value is None for literal in literals):
-            return pa.repeat(False, len(evidence))  # null wherever it is not true
+            return pa.repeat(light.FALSE, len(evidence))  # null wherever it is not true
         case In() | Compare() | StartsWith() | Like():
             return _certain(evaluate(predicate, evidence).can_be_true, predicate, evidence)
         case _:

@@ -33,6 +33,7 @@ from headrace.expr.node import (
     StartsWith,
 )
 from headrace.expr.pattern import match_pattern
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 from headrace.protocol.value import INTEGER_BITS
@@ -76,8 +77,8 @@ def exact_bounds(values: pa.Array) -> Bounds:
     valid = values.is_valid()
     if not pa.types.is_floating(values.type):
         return Bounds(lower=values, upper=values, may_be_null=values.is_null(), may_be_value=valid)
-    nan = pc.fill_null(pc.is_nan(values), False)
-    numbers = pc.if_else(nan, pa.scalar(None, values.type), values)
+    nan = pc.fill_null(pc.is_nan(values), light.FALSE)
+    numbers = pc.if_else(nan, light.null(values.type), values)
     return Bounds(
         lower=numbers,
         upper=numbers,
@@ -118,7 +119,7 @@ def evaluate(predicate: BoundPredicate, evidence: Evidence) -> Truth:  # noqa: C
 
 
 def _all(evidence: Evidence, value: bool) -> pa.BooleanArray:  # noqa: FBT001
-    return pa.repeat(value, len(evidence))
+    return pa.repeat(light.scalar(value), len(evidence))
 
 
 def _swapped(truth: Truth) -> Truth:
@@ -183,7 +184,7 @@ def _in(bounds: Bounds, data_type: DataType, literals: tuple[Literal, ...]) -> T
     numbers = [v for v in known if not (isinstance(v.value, float) and isnan(v.value))]
     lower, upper = _comparable(bounds, data_type)
     hit = any_between(_scalars(numbers, data_type), lower=lower, upper=upper)
-    single = pc.fill_null(pc.equal(lower, upper), False)
+    single = pc.fill_null(pc.equal(lower, upper), light.FALSE)
     can_be_true = pc.and_(bounds.may_be_value, hit)
     can_be_false = pc.and_not(bounds.may_be_value, pc.and_(single, hit))
     if bounds.may_be_nan is not None:
@@ -205,22 +206,22 @@ def _starts_with(bounds: Bounds, prefix: str) -> Truth:
     not_below = _unless_false(pc.greater_equal(upper, start))
     can_be_true = pc.and_(bounds.may_be_value, pc.and_(not_above, not_below))
     # If both bounds have the prefix, every string between them has it too.
-    always = pc.and_(pc.fill_null(low_has, False), pc.fill_null(high_has, False))
+    always = pc.and_(pc.fill_null(low_has, light.FALSE), pc.fill_null(high_has, light.FALSE))
     return Truth(can_be_true, pc.and_not(bounds.may_be_value, always))
 
 
 def _like(bounds: Bounds, pattern: str) -> Truth:
     lower, upper = _comparable(bounds, PrimitiveType("string"))
     # A pattern can be decided only if both bounds are the same string.
-    single = pc.fill_null(pc.equal(lower, upper), False)
-    texts = pc.if_else(single, lower, pa.scalar(None, lower.type)).cast(pa.string())
+    single = pc.fill_null(pc.equal(lower, upper), light.FALSE)
+    texts = pc.if_else(single, lower, light.null(lower.type)).cast(pa.string())
     matches = match_pattern(texts, pattern)
     can_be_true = pc.and_(bounds.may_be_value, _unless_false(matches))
-    return Truth(can_be_true, pc.and_not(bounds.may_be_value, pc.fill_null(matches, False)))
+    return Truth(can_be_true, pc.and_not(bounds.may_be_value, pc.fill_null(matches, light.FALSE)))
 
 
 def _unless_false(mask: pa.BooleanArray) -> pa.BooleanArray:
-    return pc.fill_null(mask, True)
+    return pc.fill_null(mask, light.TRUE)
 
 
 def _comparable(bounds: Bounds, data_type: DataType) -> tuple[pa.Array, pa.Array]:
@@ -230,7 +231,7 @@ def _comparable(bounds: Bounds, data_type: DataType) -> tuple[pa.Array, pa.Array
 
 def _scalars(literals: list[Literal], data_type: DataType) -> pa.Array:
     values = [v.encode() if isinstance(v, str) else v for v in (k.value for k in literals)]
-    return pa.array(values, _comparison_type(data_type))
+    return light.array(values, _comparison_type(data_type))
 
 
 def _comparison_type(data_type: DataType) -> pa.DataType:

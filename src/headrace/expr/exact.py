@@ -33,6 +33,7 @@ from headrace.expr.node import (
     Value,
 )
 from headrace.expr.pattern import match_pattern
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, PrimitiveType
 
@@ -60,7 +61,7 @@ def evaluate_rows(predicate: BoundPredicate, values_of: ValuesOf, *, rows: int) 
         case Opaque(sql):
             raise UnsupportedPredicateError(part=sql)
         case Constant(value):
-            return pa.repeat(pa.scalar(value, pa.bool_()), rows)
+            return pa.repeat(light.scalar(value, pa.bool_()), rows)
         case And(parts):
             return reduce(
                 pc.and_kleene, (evaluate_rows(part, values_of, rows=rows) for part in parts)
@@ -93,14 +94,14 @@ def _on_dictionary(
         return _for_each_code(values.indices, answer(values.dictionary))
     # Nulls are not in the dictionary, so evaluate one: only `<=>` has a non-null result for it.
     words = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
-    places = pc.fill_null(values.indices, len(values.dictionary))
+    places = pc.fill_null(values.indices, light.scalar(len(values.dictionary), values.indices.type))
     return answer(words).take(places)
 
 
 def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray:
     """Return the result for each code, given those of all dictionary values; no code is null."""
     if answers.null_count == 0 and answers.true_count == 1:
-        return pc.equal(codes, pa.scalar(answers.index(True).as_py(), codes.type))
+        return pc.equal(codes, light.scalar(answers.index(light.TRUE).as_py(), codes.type))
     return answers.take(codes)
 
 
@@ -128,10 +129,10 @@ def _compare(values: pa.Array, data_type: DataType, op: CompareOp, value: Value)
     if isinstance(value, float) and isnan(value):
         answer = _compare_with_nan(values, op)
     else:
-        answer = _KERNELS[op](values, pa.scalar(value, values.type))
+        answer = _KERNELS[op](values, light.scalar(value, values.type))
         if pa.types.is_floating(values.type) and op in (CompareOp.GT, CompareOp.GE):
             answer = pc.or_(answer, pc.is_nan(values))
-    return pc.fill_null(answer, False) if op is CompareOp.SAFE_EQ else answer
+    return pc.fill_null(answer, light.FALSE) if op is CompareOp.SAFE_EQ else answer
 
 
 def _compare_with_nan(values: pa.Array, op: CompareOp) -> pa.BooleanArray:
@@ -157,11 +158,11 @@ def _in(values: pa.Array, data_type: DataType, literals: tuple[Literal, ...]) ->
     if pa.types.is_floating(values.type):
         # Arrow's sets distinguish 0.0 from -0.0.
         hits = [_compare(values, data_type, CompareOp.EQ, value) for value in known]
-        answer = reduce(pc.or_, hits, pa.repeat(False, len(values)))
+        answer = reduce(pc.or_, hits, pa.repeat(light.FALSE, len(values)))
     else:
-        answer = pc.is_in(values, value_set=pa.array(known, values.type))
+        answer = pc.is_in(values, value_set=light.array(known, values.type))
     is_known = pc.and_(values.is_valid(), answer) if has_null else values.is_valid()
-    return pc.if_else(is_known, answer, pa.scalar(None, pa.bool_()))
+    return pc.if_else(is_known, answer, light.null(pa.bool_()))
 
 
 def _comparable(values: pa.Array, data_type: DataType) -> pa.Array:

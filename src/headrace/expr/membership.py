@@ -4,6 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.protocol import light
+
 _FEW = 8
 """Up to this many values, testing each one in turn is faster than sorting."""
 
@@ -11,26 +13,26 @@ _FEW = 8
 def any_between(values: pa.Array, *, lower: pa.Array, upper: pa.Array) -> pa.BooleanArray:
     """Return whether each range contains a value; a null end is unbounded. No value may be NaN."""
     if len(values) <= _FEW:
-        contains = pa.repeat(False, len(lower))
+        contains = pa.repeat(light.FALSE, len(lower))
         for value in values:
-            above = pc.fill_null(pc.less_equal(lower, value), True)
-            below = pc.fill_null(pc.greater_equal(upper, value), True)
+            above = pc.fill_null(pc.less_equal(lower, value), light.TRUE)
+            below = pc.fill_null(pc.greater_equal(upper, value), light.TRUE)
             contains = pc.or_(contains, pc.and_(above, below))
         return contains
     ordered = values.take(pc.array_sort_indices(values))
     # A range contains a value if the first value at or above its lower end is within its upper end.
     first = ordered.take(_first_at_or_above(lower, ordered))
-    return pc.and_(first.is_valid(), pc.fill_null(pc.less_equal(first, upper), True))
+    return pc.and_(first.is_valid(), pc.fill_null(pc.less_equal(first, upper), light.TRUE))
 
 
 def _first_at_or_above(lower: pa.Array, ordered: pa.Array) -> pa.Int64Array:
     """Return the index of the first value at or above each lower end; null if there is none."""
     size = len(lower)
-    order = pc.array_sort_indices(pa.concat_arrays([lower, ordered])).to_numpy()
+    order = light.to_numpy(pc.array_sort_indices(pa.concat_arrays([lower, ordered])))
     is_value = order >= size
     # The sort is stable and the ends come first, so an end precedes the values equal to it.
     passed = np.cumsum(is_value)
     places = np.empty(size, dtype=np.int64)
     places[order[~is_value]] = passed[~is_value]
-    places[lower.is_null().to_numpy(zero_copy_only=False)] = 0
-    return pa.array(places, mask=places == len(ordered))
+    places[light.to_numpy(lower.is_null())] = 0
+    return light.from_numpy(places, is_null=places == len(ordered))

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.protocol import light
+
 _TOKEN = re.compile(r"%+|_|(?:[^%_\\]|\\[%_\\])+", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WORD = re.compile(r"\w", re.ASCII)
@@ -21,7 +23,7 @@ def match_pattern(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
     """Return whether each string matches the pattern; null for a null string."""
     match list(_tokens(pattern)):
         case []:
-            return pc.equal(texts, "")
+            return pc.equal(texts, light.scalar("", texts.type))
         case [(None, plain)]:
             return pc.equal(texts, plain)
         case [(None, plain), (str(kind), _)] if kind == _ANY:
@@ -53,7 +55,7 @@ def _match_expression(
     except pa.ArrowInvalid:  # too large for Arrow to compile
         expression = re.compile(body, re.DOTALL)
         matches = [t if t is None else bool(expression.fullmatch(t)) for t in texts.to_pylist()]
-        return pa.array(matches, pa.bool_())
+        return light.array(matches, pa.bool_())
 
 
 def _quoted(plain: str) -> str:

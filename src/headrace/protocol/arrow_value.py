@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import PartitionValueError
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, PrimitiveType
 from headrace.protocol.value import typed_value
@@ -27,15 +28,15 @@ def typed_array(texts: pa.StringArray, data_type: DataType) -> tuple[pa.Array, p
     """
     target = arrow_type(data_type)
     texts = texts.cast(pa.string())
-    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    texts = pc.if_else(pc.equal(texts, light.scalar("")), light.null(pa.string()), texts)
     if pa.types.is_string(target):
-        return texts, pa.repeat(False, len(texts))
+        return texts, pa.repeat(light.FALSE, len(texts))
     # Many files share a partition value, so convert each distinct value once.
     encoded = texts.dictionary_encode()
     values, uncastable = _cast_distinct(encoded.dictionary, data_type, target)
     return (
         values.take(encoded.indices),
-        pc.fill_null(uncastable.take(encoded.indices), False),
+        pc.fill_null(uncastable.take(encoded.indices), light.FALSE),
     )
 
 
@@ -47,9 +48,9 @@ def _cast_distinct(
     except pa.ArrowInvalid:  # well-formed but no such value, as in 30 February
         values = None
     if values is not None:
-        return values, pa.repeat(False, len(texts))
+        return values, pa.repeat(light.FALSE, len(texts))
     typed = [_value_or_none(text, data_type) for text in texts.to_pylist()]
-    array = pa.array(typed, target)
+    array = light.array(typed, target)
     return array, array.is_null()
 
 

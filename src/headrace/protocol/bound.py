@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.protocol import light
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 
 _CUT_BYTES = 32
@@ -19,7 +20,7 @@ _CUT_MICROSECONDS = 999
 _DOUBLE_DIGITS = 14
 """A decimal with this many digits survives a round trip through a double."""
 
-_DOUBLE_ERROR = pa.scalar(Decimal(10) ** -_DOUBLE_DIGITS, pa.decimal256(_DOUBLE_DIGITS, 14))
+_DOUBLE_ERROR = light.scalar(Decimal(10) ** -_DOUBLE_DIGITS, pa.decimal256(_DOUBLE_DIGITS, 14))
 
 _LEAST_LONG, _GREATEST_LONG = Decimal(-(2**63)), Decimal(2**63 - 1)
 _LONG_DIGITS = 19
@@ -54,23 +55,23 @@ def upper_bound(maximum: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def _without_nan(array: pa.Array) -> pa.Array:
-    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    return pc.if_else(pc.is_nan(array), light.null(array.type), array)
 
 
 def _beyond_milliseconds(array: pa.Array) -> pa.Array:
     ticks = array.cast(pa.int64())
-    fits = pc.less_equal(ticks, pa.scalar(2**63 - 1 - _CUT_MICROSECONDS))
-    widened = pc.add(ticks, pa.scalar(_CUT_MICROSECONDS))
-    return pc.if_else(fits, widened, pa.scalar(None, pa.int64())).cast(array.type)
+    fits = pc.less_equal(ticks, light.scalar(2**63 - 1 - _CUT_MICROSECONDS))
+    widened = pc.add(ticks, light.scalar(_CUT_MICROSECONDS))
+    return pc.if_else(fits, widened, light.null(pa.int64())).cast(array.type)
 
 
 def _beyond_prefix(array: pa.Array) -> pa.Array:
     raw = array.cast(pa.binary())
-    cut = pc.greater_equal(pc.binary_length(raw), _CUT_BYTES)
+    cut = pc.greater_equal(pc.binary_length(raw), light.scalar(_CUT_BYTES, pa.int32()))
     if not pc.any(cut).as_py():
         return raw
     # UTF-8 never contains the byte 0xFF, so this is above every string with that prefix.
-    above = pc.binary_join_element_wise(raw, pa.scalar(b"\xff"), pa.scalar(b""))
+    above = pc.binary_join_element_wise(raw, light.scalar(b"\xff"), light.scalar(b""))
     return pc.if_else(cut, above, raw)
 
 
@@ -79,8 +80,8 @@ def _unclipped(array: pa.Array, limit: Decimal) -> pa.Array:
     kind = array.type
     if kind.precision - kind.scale < _LONG_DIGITS:
         return array
-    clipped = pc.equal(array, pa.scalar(limit, kind))
-    return pc.if_else(clipped, pa.scalar(None, kind), array)
+    clipped = pc.equal(array, light.scalar(limit, kind))
+    return pc.if_else(clipped, light.null(kind), array)
 
 
 def _with_margin(array: pa.Array) -> tuple[pa.Array, pa.Array]:

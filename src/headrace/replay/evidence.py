@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.protocol import light
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
@@ -136,7 +137,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.BooleanArray:
     """Return a mask of the files that lack a needed typed statistic."""
     uncounted = parsed.num_records.is_null()
-    incomplete = pa.repeat(False, len(uncounted))
+    incomplete = pa.repeat(light.FALSE, len(uncounted))
     for column in columns:
         known = parsed.columns[column.path]
         if NeededStatistics.NULL_COUNT in column.needed:
@@ -144,7 +145,7 @@ def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> 
         if NeededStatistics.EXTREMES in column.needed:
             lacking = pc.or_(known.minimum.is_null(), known.maximum.is_null())
             # A column of nulls has no minimum or maximum, in JSON either.
-            all_null = pc.fill_null(pc.equal(known.null_count, parsed.num_records), False)
+            all_null = pc.fill_null(pc.equal(known.null_count, parsed.num_records), light.FALSE)
             incomplete = pc.or_(incomplete, pc.and_not(lacking, all_null))
     return incomplete
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from headrace.compiled.paths import paths_in_doubt
 from headrace.plan.seen import FrozenSeen
+from headrace.protocol import light
 from headrace.protocol.action import vector_id
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
@@ -41,7 +42,7 @@ def all_but(rows: Rows, size: int) -> pa.BooleanArray:
     """Return a mask of `size` rows that is false for `rows`."""
     mask = np.ones(size, dtype=np.bool_)
     mask[rows] = False
-    return pa.array(mask)
+    return light.from_numpy(mask)
 
 
 class SeenMatcher:
@@ -67,7 +68,7 @@ class SeenMatcher:
         candidates = self._rows_to_compare(paths)
         if not len(candidates):
             return candidates
-        rows = pa.array(candidates)
+        rows = light.from_numpy(candidates)
         texts = [canonical_path(path) for path in paths.take(rows).to_pylist()]
         ids = [None] * len(texts) if vectors is None else _ids(vectors.take(rows))
         keys = [FileKey(path, dv_id) for path, dv_id in zip(texts, ids, strict=True)]
@@ -88,7 +89,7 @@ class SeenMatcher:
         bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _FEWEST_BITS), self._limit_bits))
         paths = self._seen.paths()
         while some := list(islice(paths, _KEYS_AT_ONCE)):
-            column = PathColumn(pa.array(some, pa.binary()))
+            column = PathColumn(light.array(some, pa.binary()))
             bitmap.add(column.windows(np.flatnonzero(column.lengths >= WINDOW_START)))
         return bitmap
 
@@ -141,7 +142,7 @@ def _rows_in_doubt(paths: pa.StringArray, bitmap: Bitmap) -> Rows:
         (column.lengths[long_enough] < _SURE_BYTES) | _begin_with_slash(windows)
     ]
     if len(may_shrink):
-        in_doubt[may_shrink] |= _differ_from_key(paths.take(pa.array(may_shrink)))
+        in_doubt[may_shrink] |= _differ_from_key(paths.take(light.from_numpy(may_shrink)))
     return np.flatnonzero(in_doubt)
 
 
@@ -153,7 +154,7 @@ def _begin_with_slash(windows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
 def _differ_from_key(paths: pa.StringArray) -> npt.NDArray[np.bool_]:
     """Return whether each path may differ from its key."""
     may_differ = pc.or_(pc.starts_with(paths, "file:"), pc.match_substring(paths, "%"))
-    return np.asarray(may_differ.to_numpy(zero_copy_only=False))
+    return light.to_numpy(may_differ)
 
 
 def _second_hashes(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from headrace.errors import PartitionValueError
 from headrace.expr.evaluate import Bounds, evaluate
 from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, PrimitiveType
 from headrace.protocol.state import PartitionBounds
@@ -49,11 +50,11 @@ class _PartEvidence(msgspec.Struct, frozen=True):
         ]
         target = arrow_type(kind) if is_ordered(kind) else pa.string()
         return Bounds(
-            lower=pa.array([bounds.lower for bounds in known], target),
-            upper=pa.array([bounds.upper for bounds in known], target),
-            may_be_null=pa.array([bounds.may_be_null for bounds in known], pa.bool_()),
-            may_be_value=pa.array([bounds.may_be_value for bounds in known], pa.bool_()),
-            may_be_nan=pa.array([bounds.may_be_nan for bounds in known], pa.bool_())
+            lower=light.array([bounds.lower for bounds in known], target),
+            upper=light.array([bounds.upper for bounds in known], target),
+            may_be_null=light.array([bounds.may_be_null for bounds in known], pa.bool_()),
+            may_be_value=light.array([bounds.may_be_value for bounds in known], pa.bool_()),
+            may_be_nan=light.array([bounds.may_be_nan for bounds in known], pa.bool_())
             if kind in FLOATS
             else None,
         )

@@ -21,6 +21,7 @@ from headrace.expr.reference import (
     ordered_columns,
     statistics_leaves,
 )
+from headrace.protocol import light
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
@@ -46,7 +47,7 @@ class FileColumns(StatisticsSource, Protocol):
 def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
     """Return whether each file may have a row for which the predicate is true."""
     split = split_predicate(predicate)
-    keep = pa.repeat(True, len(files))
+    keep = pa.repeat(light.TRUE, len(files))
     if split.by_partition is not None and len(files):
         keep = evaluate(split.by_partition, _FileEvidence(files)).can_be_true
     if split.by_statistics is None:
@@ -115,7 +116,9 @@ class _FileEvidence(msgspec.Struct):
         if self.selection is not None:
             texts = texts.filter(self.selection)
         if not is_ordered(column.type):
-            return exact_bounds(pc.if_else(pc.equal(texts, ""), None, texts))
+            return exact_bounds(
+                pc.if_else(pc.equal(texts, light.scalar("")), light.null(texts.type), texts)
+            )
         values, uncastable = typed_array(texts, column.type)
         exact = exact_bounds(values)
         if not pc.any(uncastable, min_count=0).as_py():
@@ -158,8 +161,8 @@ def _statistics_columns(
 def _recorded_bounds(
     recorded: ColumnStatistics, num_records: pa.Int64Array, column: BoundColumn
 ) -> Bounds:
-    may_be_null = pc.fill_null(pc.not_equal(recorded.null_count, 0), True)
-    may_be_value = pc.fill_null(pc.not_equal(recorded.null_count, num_records), True)
+    may_be_null = pc.fill_null(pc.not_equal(recorded.null_count, light.scalar(0)), light.TRUE)
+    may_be_value = pc.fill_null(pc.not_equal(recorded.null_count, num_records), light.TRUE)
     lower, upper = recorded.minimum, recorded.maximum
     if not pa.types.is_null(lower.type):
         # A minimum and a maximum prove that there is a value, whatever the counts say.
@@ -179,8 +182,8 @@ def _recorded_bounds(
 
 def _consistent(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Discard minimums and maximums that contradict each other: at least one is wrong."""
-    contradict = pc.fill_null(pc.greater(minimum, maximum), False)
+    contradict = pc.fill_null(pc.greater(minimum, maximum), light.FALSE)
     if not pc.any(contradict, min_count=0).as_py():
         return minimum, maximum
-    unknown = pa.scalar(None, minimum.type)
+    unknown = light.null(minimum.type)
     return pc.if_else(contradict, unknown, minimum), pc.if_else(contradict, unknown, maximum)

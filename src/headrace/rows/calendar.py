@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from headrace.errors import UnsupportedFeatureError
+from headrace.protocol import light
 
 _WRITER = b"org.apache.spark.version"
 _LEGACY_DATES = b"org.apache.spark.legacyDateTime"
@@ -98,9 +99,9 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
             raise self._refusal(f"times before 1900 that were written in the zone {self.zone!r}")
         if least < _JULIAN_EPOCH * unit:
             raise self._refusal("days before the year 1 of the Julian calendar")
-        counted = ticks.fill_null(0).to_numpy()
+        counted = light.to_numpy(ticks.fill_null(light.scalar(0, ticks.type)))
         shift = _shift(np.floor_divide(counted, unit)) * unit
-        return pc.add(ticks, pa.array(shift))
+        return pc.add(ticks, light.from_numpy(shift))
 
     def _refusal(self, what: str) -> UnsupportedFeatureError:
         return UnsupportedFeatureError(table=self.path, features=[what])

@@ -5,6 +5,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.compiled.columns import Batch
+from headrace.protocol import light
 from headrace.rows.chunk_layout import ChunkLayout
 
 Rows = npt.NDArray[np.uint32]
@@ -111,7 +112,7 @@ class ChunkOutput:
         buffers = [self._validity(), self._out]
         codes = pa.Array.from_buffers(pa.int32(), count, buffers, self.state.nulls)
         if words is None:
-            words = pa.array([], self._layout.type)
+            words = light.array([], self._layout.type)
         return pa.DictionaryArray.from_arrays(codes, words, safe=False)
 
     def _validity(self) -> pa.Buffer | None:

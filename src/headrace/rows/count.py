@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from headrace.engines.arrow.add_columns import add_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.plan.context import ExecutionContext
+from headrace.protocol import light
 from headrace.replay.evidence import record_counts
 from headrace.replay.skipping import certain_mask
 from headrace.rows.data_file import DataFile
@@ -86,7 +87,7 @@ class _CountByStatistics:
     def _count(self, files: ColumnBatch) -> ColumnBatch:
         """Count the files with sufficient statistics, and return the others."""
         live = pc.subtract(record_counts(files), vector_cardinalities(files))
-        is_known = pc.fill_null(pc.greater_equal(live, 0), False)
+        is_known = pc.fill_null(pc.greater_equal(live, light.scalar(0)), light.FALSE)
         predicate = self._scan.request.predicate
         if predicate is not None:
             is_known = pc.and_(is_known, certain_mask(predicate, files))

@@ -13,6 +13,7 @@ from headrace.errors import (
     ObjectTooShortError,
     UnsafePathError,
 )
+from headrace.protocol import light
 from headrace.protocol.action import DeletionVector
 from headrace.protocol.deletion_vector import (
     FILE_VERSION,
@@ -79,12 +80,12 @@ class DeletedRows:
         deleted = self._bitmap & BitMap64(range(start, start + length))
         mask = np.ones(length, np.bool_)
         mask[np.frombuffer(deleted.to_array(), np.uint64) - np.uint64(start)] = False
-        return pa.array(mask)
+        return light.from_numpy(mask)
 
     def deleted_mask(self, start: int, length: int) -> pa.BooleanArray:
         """Return which of the `length` rows starting at `start` are deleted."""
         mask = self.live_mask(start, length)
-        return pa.repeat(False, length) if mask is None else pc.invert(mask)
+        return pa.repeat(light.FALSE, length) if mask is None else pc.invert(mask)
 
 
 def read_deletion_vector(store: Store, vector: DeletionVector) -> DeletedRows:

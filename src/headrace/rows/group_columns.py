@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.compiled.columns import set_bits_loop
+from headrace.protocol import light
 from headrace.rows.chunk_output import Rows, UnusualChunkError
 from headrace.rows.column_chunk import ColumnChunk
 from headrace.rows.file_plan import Selection
@@ -110,7 +111,9 @@ class ColumnBatch:
         if position not in self._chosen:
             if position in self._decoded or position not in self._chunks:
                 values = self.values(position)
-                self._chosen[position] = values if rows is None else values.take(pa.array(rows))
+                self._chosen[position] = (
+                    values if rows is None else values.take(light.from_numpy(rows))
+                )
             else:
                 self._chosen[position] = self._chunks[position].take(self.rows, rows)
         return self._chosen[position]
@@ -131,10 +134,10 @@ class ColumnBatch:
 def chosen_rows(keep: pa.BooleanArray, count: int) -> Rows:
     """Return the indices of the `count` rows that are kept; a null counts as false."""
     if keep.null_count:
-        keep = keep.fill_null(False)
+        keep = keep.fill_null(light.FALSE)
     write = set_bits_loop()
     if write is None:
-        return np.flatnonzero(keep.to_numpy(zero_copy_only=False)).astype(np.uint32)
+        return np.flatnonzero(light.to_numpy(keep)).astype(np.uint32)
     rows = np.empty(count, np.uint32)
     write(keep.buffers()[1].address, keep.offset, len(keep), rows.ctypes.data)
     return rows

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
+from headrace.protocol import light
+
 _TEXTS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
@@ -90,10 +92,11 @@ def storage_array(array: pa.Array) -> pa.Array:
 
 def list_offsets(array: pa.Array) -> pa.Int32Array:
     """Return the offset of each list in the flattened elements of all non-null lists."""
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    lengths = pc.list_value_length(array)
+    lengths = pc.fill_null(lengths, light.scalar(0, lengths.type))
     offsets = np.zeros(len(array) + 1, np.int32)
-    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
-    return pa.array(offsets)
+    np.cumsum(light.to_numpy(lengths), out=offsets[1:])
+    return light.from_numpy(offsets)
 
 
 def _plain_field(field: pa.Field) -> pa.Field:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
 from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import StructType
 from headrace.rows.reading import Reading, ReadLeaf, ReadStruct
@@ -54,8 +55,8 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         return Bounds(
             lower=_extremes(statistics, lambda s: s.min, leaf, target),
             upper=_extremes(statistics, lambda s: s.max, leaf, target),
-            may_be_null=pa.array([count != 0 for count in nulls], pa.bool_()),
-            may_be_value=pa.array(
+            may_be_null=light.array([count != 0 for count in nulls], pa.bool_()),
+            may_be_value=light.array(
                 [count != total for count, total in zip(nulls, rows, strict=True)], pa.bool_()
             ),
             may_be_nan=self._all_true() if pa.types.is_floating(target) else None,
@@ -71,7 +72,7 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         )
 
     def _all_true(self) -> pa.BooleanArray:
-        return pa.repeat(True, len(self))
+        return pa.repeat(light.TRUE, len(self))
 
 
 def matching_groups(predicate: BoundPredicate, evidence: RowGroupEvidence) -> list[int]:
@@ -97,9 +98,9 @@ def _extremes(
     """Return minima or maxima in the table's type; conversions preserve the order."""
     try:
         values = [pick(s) if s is not None and s.has_min_max else None for s in statistics]
-        extremes = leaf.convert(pa.array(values, leaf.source))
+        extremes = leaf.convert(light.array(values, leaf.source))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return pa.nulls(len(statistics), target)  # a value that Python or the type cannot represent
     if pa.types.is_floating(target):
-        return pc.if_else(pc.is_nan(extremes), pa.scalar(None, target), extremes)
+        return pc.if_else(pc.is_nan(extremes), light.null(target), extremes)
     return extremes

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from headrace.errors import InvalidArgumentError
+from headrace.protocol import light
 
 Write: TypeAlias = Callable[[pa.RecordBatchReader, BinaryIO], None]
 
@@ -141,7 +142,7 @@ def _csv_column(column: pa.Array) -> pa.Array:
         return column
     encode = msgspec.json.encode
     texts = [None if value is None else encode(value).decode() for value in _plain_column(column)]
-    column_texts = pa.array(texts, pa.string())
+    column_texts = light.array(texts, pa.string())
     # Base64 needs no escapes in JSON.
     return pc.utf8_trim(column_texts, '"') if _is_bytes(column.type) else column_texts
 

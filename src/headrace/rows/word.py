@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.compiled.library import function
+from headrace.protocol import light
 
 _ARGUMENTS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 _OFFSET_BYTES = 4
@@ -45,7 +46,7 @@ def _decoded(codes: pa.DictionaryArray) -> pa.Array | None:
         return None
     if pc.max(indices).as_py() >= len(words):
         return None  # damaged codes, which Arrow reports
-    padding = pa.array([b"\0" * _STEP_BYTES], pa.binary()).view(words.type)
+    padding = light.array([b"\0" * _STEP_BYTES], pa.binary()).view(words.type)
     padded = pa.concat_arrays([words, padding])
     _, word_offsets, word_bytes = padded.buffers()
     capacity = rows * longest + _STEP_BYTES

@@ -21,6 +21,7 @@ from headrace.errors import (
     PartitionValueError,
 )
 from headrace.plan.batch import ActionBatch
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.scan.live_file import FileContext, PartitionColumn
@@ -172,7 +173,7 @@ class _Files:
                 return _or_null(adds.field("size"), size, pa.int64())
             case "modified_ms":
                 times = _or_null(adds.field("modificationTime"), size, pa.int64())
-                return pc.fill_null(times, 0) if times.null_count else times
+                return pc.fill_null(times, light.scalar(0)) if times.null_count else times
             case "partition_values":
                 return _as_written(adds, self.context) or _text_map(self.texts, size)
             case "typed_partition_values":
@@ -180,7 +181,7 @@ class _Files:
             case "stats":
                 return _or_null(adds.field("stats"), size, pa.string())
             case "version":
-                return pa.repeat(pa.scalar(adds.source.version, pa.int64()), size)
+                return pa.repeat(light.scalar(adds.source.version, pa.int64()), size)
             case "tags":
                 return _or_null(adds.field("tags"), size, TEXT_MAP)
             case _:
@@ -188,7 +189,7 @@ class _Files:
 
 
 def _uris(paths: pa.StringArray, root: str) -> pa.StringArray:
-    plain = pc.binary_join_element_wise(pa.scalar(root), paths, "/")
+    plain = pc.binary_join_element_wise(light.scalar(root), paths, light.scalar("/"))
     special = pc.match_substring_regex(paths, _UNSAFE)
     if not pc.any(special).as_py():
         return plain
@@ -196,7 +197,7 @@ def _uris(paths: pa.StringArray, root: str) -> pa.StringArray:
         resolve(root, path) if is_special else None
         for path, is_special in zip(paths.to_pylist(), special.to_pylist(), strict=True)
     ]
-    return pc.if_else(special, pa.array(resolved, pa.string()), plain)
+    return pc.if_else(special, light.array(resolved, pa.string()), plain)
 
 
 def _vectors(columns: ColumnBatch) -> pa.StructArray:
@@ -213,19 +214,19 @@ def _vectors(columns: ColumnBatch) -> pa.StructArray:
 
 def vector_cardinalities(files: ColumnBatch) -> pa.Int64Array:
     """Return the number of deleted rows of each file; 0 without a deletion vector."""
-    return pc.fill_null(pc.struct_field(_vectors(files), ["cardinality"]), 0)
+    return pc.fill_null(pc.struct_field(_vectors(files), ["cardinality"]), light.scalar(0))
 
 
 def _dv_ids(vectors: pa.StructArray) -> pa.StringArray:
     kind, place, offset = (pc.struct_field(vectors, [i]) for i in range(3))
-    base = pc.binary_join_element_wise(kind, place, "")
-    with_offset = pc.binary_join_element_wise(base, offset.cast(pa.string()), "@")
+    base = pc.binary_join_element_wise(kind, place, light.scalar(""))
+    with_offset = pc.binary_join_element_wise(base, offset.cast(pa.string()), light.scalar("@"))
     return pc.if_else(pc.is_valid(offset), with_offset, base)
 
 
 def _partition_text(columns: ColumnBatch, column: PartitionColumn) -> pa.StringArray:
     text = columns.partition_text(column.physical_name).cast(pa.string())
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    return pc.if_else(pc.equal(text, light.scalar("")), light.null(pa.string()), text)
 
 
 def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
@@ -240,15 +241,18 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
         return None
     keys, items = values.keys, values.items
     uniform = len(keys) == width * size and bool(
-        (np.diff(values.offsets.to_numpy(zero_copy_only=False)) == width).all()
+        (np.diff(light.to_numpy(values.offsets)) == width).all()
     )
     if not uniform or not all(map(_is_unmapped, columns)):
         return None
     if not width:
         return values
-    expected = pa.array([c.name for c in columns], pa.string())
-    tiled = expected.take(pa.array(np.tile(np.arange(width), size)))
-    if not pc.all(pc.equal(keys, tiled)).as_py() or pc.any(pc.equal(items, "")).as_py():
+    expected = light.array([c.name for c in columns], pa.string())
+    tiled = expected.take(light.from_numpy(np.tile(np.arange(width), size)))
+    if (
+        not pc.all(pc.equal(keys, tiled)).as_py()
+        or pc.any(pc.equal(items, light.scalar(""))).as_py()
+    ):
         return None
     return values
 
@@ -260,12 +264,12 @@ def _is_unmapped(column: PartitionColumn) -> bool:
 def _text_map(texts: dict[str, pa.StringArray], size: int) -> pa.MapArray:
     """Interleave the columns row by row: each map has the same keys in the same order."""
     width = len(texts)
-    offsets = pa.array(np.arange(size + 1, dtype=np.int32) * np.int32(width))
-    names = pa.array(list(texts), pa.string())
-    keys = names.take(pa.array(np.tile(np.arange(width), size)))
-    stacked = pa.concat_arrays([pa.array([], pa.string()), *texts.values()])
+    offsets = light.from_numpy(np.arange(size + 1, dtype=np.int32) * np.int32(width))
+    names = light.array(list(texts), pa.string())
+    keys = names.take(light.from_numpy(np.tile(np.arange(width), size)))
+    stacked = pa.concat_arrays([light.array([], pa.string()), *texts.values()])
     order = np.arange(width * size).reshape(width, size).T.ravel()
-    return pa.MapArray.from_arrays(offsets, keys, stacked.take(pa.array(order)))
+    return pa.MapArray.from_arrays(offsets, keys, stacked.take(light.from_numpy(order)))
 
 
 def _typed(
@@ -281,7 +285,7 @@ def _typed(
         arrays.append(array)
         fields.append(pa.field(column.name, array.type))
     if not arrays:
-        return pa.array([{}] * size, pa.struct([]))
+        return pa.Array.from_buffers(pa.struct([]), size, [None])
     return pa.StructArray.from_arrays(arrays, fields=fields)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.plan.batch import ActionBatch
+from headrace.protocol import light
 from headrace.protocol.action import Add
 
 _VECTOR = pa.struct(
@@ -44,15 +45,17 @@ def _text_maps(maps: Sequence[Mapping[str, str | None] | None]) -> pa.MapArray:
     np.cumsum(sizes, out=offsets[1:])
     present = [entries for entries in maps if entries is not None]
     return pa.MapArray.from_arrays(
-        pa.array(offsets),
-        pa.array([key for entries in present for key in entries], pa.string()),
-        pa.array([value for entries in present for value in entries.values()], pa.string()),
-        mask=pa.array([entries is None for entries in maps]) if len(present) < len(maps) else None,
+        light.from_numpy(offsets),
+        light.array([key for entries in present for key in entries], pa.string()),
+        light.array([value for entries in present for value in entries.values()], pa.string()),
+        mask=light.array([entries is None for entries in maps], pa.bool_())
+        if len(present) < len(maps)
+        else None,
     )
 
 
 def _vectors(adds: Sequence[Add]) -> pa.StructArray:
-    return pa.array(
+    return light.array(
         [
             None
             if vector is None
@@ -70,11 +73,11 @@ def _vectors(adds: Sequence[Add]) -> pa.StructArray:
 
 
 _COLUMNS: dict[str, Callable[[Sequence[Add]], pa.Array]] = {
-    "path": lambda adds: pa.array([add.path for add in adds], pa.string()),
-    "size": lambda adds: pa.array([add.size for add in adds], pa.int64()),
-    "modificationTime": lambda adds: pa.array([a.modification_time for a in adds], pa.int64()),
+    "path": lambda adds: light.array([add.path for add in adds], pa.string()),
+    "size": lambda adds: light.array([add.size for add in adds], pa.int64()),
+    "modificationTime": lambda adds: light.array([a.modification_time for a in adds], pa.int64()),
     "partitionValues": lambda adds: _text_maps([add.partition_values for add in adds]),
-    "stats": lambda adds: pa.array([add.stats for add in adds], pa.string()),
+    "stats": lambda adds: light.array([add.stats for add in adds], pa.string()),
     "tags": lambda adds: _text_maps([add.tags for add in adds]),
     "deletionVector": _vectors,
     "baseRowId": lambda adds: pa.array([add.base_row_id for add in adds], pa.int64()),

@@ -18,6 +18,7 @@ from headrace.compiled.memory import Memory
 from headrace.engines.arrow.checkpoint.partition_map import UniformLayout
 from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
+from headrace.protocol import light
 from headrace.protocol.action import ACTION_TYPES, Add, DeletionVector
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import Rows, all_but
@@ -125,7 +126,7 @@ class ColumnBatch:
     def remaining_mask(self) -> npt.NDArray[np.bool_] | None:
         """Return whether each row remains; None if all do."""
         mask = self._mask()
-        return None if mask is None else mask.to_numpy(zero_copy_only=False)
+        return None if mask is None else light.to_numpy(mask)
 
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
         """Add a field of the adds, which has only the remaining rows."""
@@ -311,7 +312,7 @@ class ColumnBatch:
             return pa.nulls(len(self), pa.string())
         if is_coded(values.type):
             values = values.cast(_TEXT_MAP)
-        return pc.map_lookup(values, query_key=physical_name, occurrence="first")
+        return pc.map_lookup(values, query_key=light.scalar(physical_name), occurrence="first")
 
     def stats_json(self) -> pa.StringArray | None:
         """Return the statistics as stored in the log."""

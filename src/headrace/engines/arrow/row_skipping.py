@@ -13,6 +13,7 @@ from headrace.engines.arrow.checkpoint.partition_verdicts import JudgedPredicate
 from headrace.errors import HeadraceError
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import ActionBatch, AddBatch
+from headrace.protocol import light
 from headrace.protocol.action import Add
 from headrace.replay.skipping import keep_mask
 
@@ -107,11 +108,11 @@ class RowColumns(msgspec.Struct, frozen=True):
 
     def partition_text(self, physical_name: str) -> pa.StringArray:
         """Return one partition value of each file, as a string."""
-        return pa.array([a.partition_values.get(physical_name) for a in self.adds], pa.string())
+        return light.array([a.partition_values.get(physical_name) for a in self.adds], pa.string())
 
     def stats_json(self) -> pa.StringArray:
         """Return the statistics as stored in the log."""
-        return pa.array([a.stats for a in self.adds], pa.string())
+        return light.array([a.stats for a in self.adds], pa.string())
 
     def stats_parsed(self, leaf: tuple[str, ...]) -> None:
         """Return None: JSON has no parsed statistics."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.compiled.statistics import Path
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
@@ -128,7 +129,7 @@ def _without_extremes(
     statistics: FileStatistics, columns: Sequence[StatisticsColumn]
 ) -> pa.BooleanArray:
     """Return a mask of the files whose null counts are needed because extremes are missing."""
-    lacking = pa.repeat(False, len(statistics.num_records))
+    lacking = pa.repeat(light.FALSE, len(statistics.num_records))
     for column in columns:
         known = statistics.columns[column.path]
         if column.needed == NeededStatistics.EXTREMES and (

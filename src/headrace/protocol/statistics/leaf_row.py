@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.compiled.statistics import Path
+from headrace.protocol import light
 from headrace.protocol.schema import DecimalType
 from headrace.protocol.statistics.value import array_of, decimal_array, double_array
 
@@ -38,7 +39,7 @@ class LeafRows(msgspec.Struct, frozen=True):
         if self.are_typed:  # otherwise NumPy would accept True and 1.5 as integers
             try:
                 numbers = map(self.getters[leaf], self.rows)
-                return pa.array(np.fromiter(numbers, np.int64, len(self.rows)))
+                return light.from_numpy(np.fromiter(numbers, np.int64, len(self.rows)))
             except (*_ABSENT, OverflowError):
                 pass
         return array_of(self._values(leaf), pa.int64(), int)
@@ -81,8 +82,8 @@ class RowDecoder(msgspec.Struct, frozen=True):
         # prove that each row is one document.
         whole = pc.and_(pc.starts_with(texts, b"{"), pc.ends_with(texts, b"}"))
         if whole.true_count < len(whole):
-            texts = pc.if_else(pc.fill_null(whole, False), texts, pa.scalar(b"{}"))
-        lines = pc.binary_join_element_wise(texts, b"", b"\n")
+            texts = pc.if_else(pc.fill_null(whole, light.FALSE), texts, light.scalar(b"{}"))
+        lines = pc.binary_join_element_wise(texts, light.scalar(b""), light.scalar(b"\n"))
         *typed, tolerant = self.attempts
         for decoder in self.attempts:
             try:

@@ -4,10 +4,12 @@ A value of the wrong type, or one that does not fit the type, becomes null.
 """
 
 from decimal import Context, Decimal
+from types import NoneType
 from typing import Any
 
 import pyarrow as pa
 
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.cast import parse_float
 from headrace.protocol.schema import DecimalType
@@ -18,26 +20,19 @@ _WIDE = Context(prec=80)
 
 def array_of(values: list[Any], target: pa.DataType, accepted: type) -> pa.Array:
     """Convert the values of the accepted type; others become null."""
-    try:
-        array = pa.array(values)
-    except _CONVERT_ERRORS:
-        array = None
-    if array is not None and array.type in (target, pa.null()):
-        return array.cast(target)
     # Compare types exactly: True is an int in Python, but not a number in JSON.
+    if {NoneType, accepted}.issuperset(map(type, values)):
+        try:
+            return light.array(values, target)
+        except _CONVERT_ERRORS:
+            pass
     typed = (value if type(value) is accepted else None for value in values)
-    return pa.array([_or_none(value, target) for value in typed], target)
+    return light.array([_or_none(value, target) for value in typed], target)
 
 
 def double_array(values: list[Any]) -> pa.DoubleArray:
     """Convert numbers, and strings for the numbers that JSON cannot express, to doubles."""
-    try:
-        array = pa.array(values)
-    except _CONVERT_ERRORS:
-        array = None
-    if array is not None and array.type in (pa.float64(), pa.int64(), pa.null()):
-        return array.cast(pa.float64(), safe=False)
-    return pa.array([_float_or_none(value) for value in values], pa.float64())
+    return light.array([_float_or_none(value) for value in values], pa.float64())
 
 
 def _float_or_none(value: Any) -> float | None:
@@ -53,13 +48,13 @@ def decimal_array(values: list[Any], data_type: DecimalType, rounding: str) -> p
     """Convert decimals and integers, rounded to the type if they have more digits."""
     target = arrow_type(data_type)
     try:
-        array = pa.array(values, target)
+        array = light.array(values, target)
     except _CONVERT_ERRORS:
         array = None
     # Arrow does not detect every loss of digits or every overflow.
     if array is not None and array.to_pylist() == values:
         return array
-    return pa.array([_rounded(value, data_type, rounding) for value in values], target)
+    return light.array([_rounded(value, data_type, rounding) for value in values], target)
 
 
 def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | None:
@@ -77,7 +72,7 @@ def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | Non
 
 def _or_none(value: Any, target: pa.DataType) -> Any:
     try:
-        pa.scalar(value, target)
+        light.scalar(value, target)
     except _CONVERT_ERRORS:
         return None
     return value

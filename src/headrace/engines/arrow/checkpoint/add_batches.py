@@ -21,6 +21,7 @@ from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.engines.arrow.checkpoint.parquet_source import OpenParquet, ParquetSource
 from headrace.engines.arrow.checkpoint.text_column import TextColumn, Texts
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.protocol import light
 from headrace.protocol.log_file import LogFile
 
 _WORTHWHILE_BYTES = 1 << 18
@@ -131,7 +132,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             first, position = max(position, done), position + len(rows)
             remaining = rows.slice(max(len(rows) - (position - first), 0))
             if selection.mask is not None:
-                remaining = remaining.filter(pa.array(selection.mask[first:position]))
+                remaining = remaining.filter(light.from_numpy(selection.mask[first:position]))
             if len(remaining):
                 yield AddRows(remaining), False
             if position >= end:
@@ -277,7 +278,7 @@ def _joined(
     arrays = {_name(leaf): column.values for leaf, column in texts.items()}
     fields = {name: field.type.field(name).with_type(pa.string()) for name in arrays}
     if arrow_columns is not None:
-        if not np.array_equal(arrow_columns.is_null().to_numpy(zero_copy_only=False), is_null):
+        if not np.array_equal(light.to_numpy(arrow_columns.is_null()), is_null):
             raise ValueError("a column has adds where another one has none")
         arrays |= {child.name: arrow_columns.field(child.name) for child in arrow_columns.type}
         fields |= {child.name: child for child in arrow_columns.type}
@@ -285,13 +286,15 @@ def _joined(
     adds = pa.StructArray.from_arrays(
         [arrays[name] for name in names],
         fields=[fields[name] for name in names],
-        mask=pa.array(is_null) if is_null.any() else None,
+        mask=light.from_numpy(is_null) if is_null.any() else None,
     )
     return pa.RecordBatch.from_arrays([adds], schema=pa.schema([field.with_type(adds.type)]))
 
 
 def _filtered(adds: pa.StructArray | None, mask: Mask | None) -> pa.StructArray | None:
-    return adds if adds is None or mask is None else adds.filter(pa.array(mask[: len(adds)]))
+    return (
+        adds if adds is None or mask is None else adds.filter(light.from_numpy(mask[: len(adds)]))
+    )
 
 
 def _check_nulls(texts: Texts, is_null: Mask) -> None:

@@ -25,6 +25,7 @@ from headrace.engines.arrow.checkpoint.row_group import groups_to_read
 from headrace.engines.arrow.column_batch import child
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
+from headrace.protocol import light
 from headrace.protocol.log_file import LogFile
 from headrace.replay.skipping import SplitPredicate
 
@@ -269,8 +270,8 @@ def _evaluated(
         return rows_that_may_match(values, conjuncts), len(adds)
     mask = np.zeros(len(adds), dtype=np.bool_)
     if adds.null_count != values.null_count and _may_match_without_values(conjuncts):
-        mask = adds.is_valid().to_numpy(zero_copy_only=False).copy()
-    present = values.is_valid().to_numpy(zero_copy_only=False)
+        mask = light.to_numpy(adds.is_valid()).copy()
+    present = light.to_numpy(values.is_valid())
     mask[present] = rows_that_may_match(values.drop_null(), conjuncts)
     return mask, len(adds) - adds.null_count
 

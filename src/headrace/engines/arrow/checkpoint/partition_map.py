@@ -21,6 +21,7 @@ from headrace.compiled.memory import Memory
 from headrace.compiled.text_copies import words_of
 from headrace.engines.arrow.checkpoint.coded_map import CodedMaps, MapPages, PageCodes
 from headrace.engines.arrow.checkpoint.partition_verdicts import PartitionTexts, PartitionVerdicts
+from headrace.protocol import light
 
 _MOST_COMBINATIONS = 1 << 16
 
@@ -122,11 +123,11 @@ def rows_that_may_match(
     mask = np.ones(len(values), dtype=np.bool_)
     for part in conjuncts:
         texts = {
-            name: _checked(pc.map_lookup(plain, query_key=name, occurrence="first"))
+            name: _checked(pc.map_lookup(plain, query_key=light.scalar(name), occurrence="first"))
             for name in part.names
         }
         may_match = part.on_files(PartitionTexts(texts, len(values)))
-        mask &= may_match.to_numpy(zero_copy_only=False)
+        mask &= light.to_numpy(may_match)
     return mask
 
 
@@ -185,14 +186,16 @@ class UniformLayout(msgspec.Struct, frozen=True):
             return None
         if not (pa.types.is_dictionary(keys.type) and pa.types.is_dictionary(items.type)):
             return None
-        offsets = values.offsets.to_numpy(zero_copy_only=False)
+        offsets = light.to_numpy(values.offsets)
         if not (np.diff(offsets) == width).all():
             return None
-        key_codes = keys.indices.to_numpy(zero_copy_only=False)
+        key_codes = light.to_numpy(keys.indices)
         if not (key_codes[width:] == key_codes[:-width]).all():
             return None
-        indices = items.indices if not items.null_count else pc.fill_null(items.indices, -1)
-        codes = indices.to_numpy(zero_copy_only=False)
+        indices = items.indices
+        if indices.null_count:
+            indices = pc.fill_null(indices, light.scalar(-1, indices.type))
+        codes = light.to_numpy(indices)
         texts = items.dictionary.cast(pa.string())
         named = key_codes[:width]
         # Arrow does not validate the codes that it decodes.
@@ -207,7 +210,7 @@ class UniformLayout(msgspec.Struct, frozen=True):
 
     def filter(self, mask: pa.BooleanArray) -> "UniformLayout":
         """Return the maps for which the mask is true."""
-        rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(light.to_numpy(mask))
         # Several times as fast as a mask.
         return replace(self, codes=self.codes.take(rows, axis=0))
 
@@ -215,7 +218,7 @@ class UniformLayout(msgspec.Struct, frozen=True):
         """Return the maps with strings instead of codes."""
         size, width = self.codes.shape
         return pa.MapArray.from_arrays(
-            pa.array(np.arange(0, (size + 1) * width, width, dtype=np.int32)),
+            light.from_numpy(np.arange(0, (size + 1) * width, width, dtype=np.int32)),
             _repeated(tuple(self.names), 1 << size.bit_length()).slice(0, size * width),
             self._plain_values(),
         )
@@ -223,7 +226,9 @@ class UniformLayout(msgspec.Struct, frozen=True):
     def _plain_values(self) -> pa.StringArray:
         codes, some = self.codes.ravel(), self.texts[:-1]
         words = None if self.memory is None else words_of(codes, some, self.memory)
-        return self.texts.take(pa.array(codes % len(self.texts))) if words is None else words
+        return (
+            self.texts.take(light.from_numpy(codes % len(self.texts))) if words is None else words
+        )
 
 
 def _are_codes(codes: npt.NDArray[Any], words: pa.Array) -> bool:
@@ -234,4 +239,4 @@ def _are_codes(codes: npt.NDArray[Any], words: pa.Array) -> bool:
 def _repeated(names: tuple[str, ...], times: int) -> pa.StringArray:
     """Repeat the names. Batches have few different sizes, so caching pays off."""
     places = np.tile(np.arange(len(names), dtype=np.int32), times)
-    return pa.array(names, pa.string()).take(pa.array(places))
+    return light.array(names, pa.string()).take(light.from_numpy(places))

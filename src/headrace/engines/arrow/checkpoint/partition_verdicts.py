@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from headrace.expr.node import And, BoundPredicate
 from headrace.expr.reference import evaluated_columns
+from headrace.protocol import light
 from headrace.replay.skipping import SplitPredicate, keep_mask, split_predicate
 
 Combination: TypeAlias = tuple[str | None, ...]
@@ -57,7 +58,7 @@ class PartitionVerdicts:
         if new:
             ordered = list(new)
             columns = {
-                name: pa.array([combination[place] for combination in ordered], pa.string())
+                name: light.array([combination[place] for combination in ordered], pa.string())
                 for place, name in enumerate(self.names)
             }
             verdicts = self.on_files(PartitionTexts(columns, len(ordered)))

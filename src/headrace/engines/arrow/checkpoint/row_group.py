@@ -12,6 +12,7 @@ from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.expr.evaluate import Bounds, evaluate
 from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.expr.reference import evaluated_columns
+from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
@@ -118,8 +119,8 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
     def _bounds(
         self, column: BoundColumn, lows: list[Any], highs: list[Any], *, nulls: list[bool]
     ) -> Bounds:
-        values = pa.repeat(True, len(self))
-        may_be_null = pa.array(nulls, pa.bool_())
+        values = pa.repeat(light.TRUE, len(self))
+        may_be_null = light.array(nulls, pa.bool_())
         if not is_ordered(column.type):
             unknown = pa.nulls(len(self))
             return Bounds(
@@ -158,7 +159,7 @@ def _array(values: list[Any], column: BoundColumn) -> pa.Array:
     typed = []
     for value in values:
         try:
-            typed.append(pa.scalar(value, target).as_py())
+            typed.append(light.scalar(value, target).as_py())
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             typed.append(None)
-    return pa.array(typed, target)
+    return light.array(typed, target)

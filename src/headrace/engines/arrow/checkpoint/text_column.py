@@ -17,6 +17,7 @@ from headrace.compiled.memory import Block, Memory
 from headrace.compiled.text_copies import OFFSET_BYTES, Mask
 from headrace.compiled.texts import CODECS, OTHER_CODEC, Chunk, Rows, Status, texts_loop
 from headrace.engines.arrow.parquet.codec import Codec
+from headrace.protocol import light
 from headrace.storage.ranged import read_into
 
 _READ_BYTES = 1 << 19
@@ -165,7 +166,7 @@ class _TextsBuilder:
         """Return the column, null where the definition level is below `depth`."""
         levels = self._levels if self._row_mask is None else self._levels[self._row_mask]
         present = levels == depth
-        valid = None if present.all() else pa.array(present).buffers()[1]
+        valid = None if present.all() else light.from_numpy(present).buffers()[1]
         offsets = self._offsets.buffer(len(self._ends) * OFFSET_BYTES)
         values = self._bytes.buffer(self._used)
         strings = pa.StringArray.from_buffers(len(levels), offsets, values, valid)

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from headrace.protocol import light
 from headrace.protocol.cast import parse_float, parse_integer
 from headrace.protocol.schema import DataType, PrimitiveType, StructType
 
@@ -25,7 +26,7 @@ def statistics_texts(entries: pa.RecordBatch, schema: StructType) -> pa.StringAr
         text if text is not None else _text(count, low, high, types)
         for text, count, low, high in zip(stored, counts, least, greatest, strict=True)
     ]
-    return pa.array(texts, pa.string())
+    return light.array(texts, pa.string())
 
 
 def _values(entries: pa.RecordBatch, name: str) -> list[Any]:

@@ -23,6 +23,7 @@ from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
 from headrace.plan.leaf import FusedLeaf
 from headrace.plan.node import ScanAvro
+from headrace.protocol import light
 from headrace.protocol.action import vector_id
 from headrace.protocol.key import canonical_path
 from headrace.protocol.log_file import LogFile
@@ -182,9 +183,9 @@ class ManifestScan:
             if len(hidden_rows):
                 keep = np.ones(entries.num_rows, dtype=np.bool_)
                 keep[hidden_rows] = False
-                entries, versions = entries.filter(pa.array(keep)), versions[keep]
+                entries, versions = entries.filter(light.from_numpy(keep)), versions[keep]
         if after is not None:
-            entries = entries.filter(pa.array(_newer(entries, versions, after)))
+            entries = entries.filter(light.from_numpy(_newer(entries, versions, after)))
         return entries
 
 
@@ -200,7 +201,7 @@ class _TombstoneIndex:
                 tombstone.removed_at_version, self._versions.get(key, tombstone.removed_at_version)
             )
         spellings = (*tombstones.paths, *(tombstone.path for tombstone in tombstones.entries))
-        self._known = pa.array({*spellings, *map(canonical_path, spellings)}, pa.string())
+        self._known = light.array({*spellings, *map(canonical_path, spellings)}, pa.string())
 
     def rows(self, entries: pa.RecordBatch, versions: np.ndarray[Any, Any]) -> list[int]:
         """Return the numbers of the hidden rows."""
@@ -209,10 +210,10 @@ class _TombstoneIndex:
         doubtful = pc.or_(
             pc.is_in(paths, value_set=self._known), pc.match_substring_regex(paths, "[%:]")
         )
-        rows = np.flatnonzero(doubtful.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(light.to_numpy(doubtful))
         if not len(rows):
             return []
-        some = paths.take(pa.array(rows)).to_pylist()
+        some = paths.take(light.from_numpy(rows)).to_pylist()
         ids = _vector_ids(entries, rows)
         return [
             int(row)
@@ -230,7 +231,7 @@ class _TombstoneIndex:
 def _vector_ids(entries: pa.RecordBatch, rows: np.ndarray[Any, Any]) -> list[str | None]:
     if "deletionVector" not in entries.schema.names:
         return [None] * len(rows)
-    vectors = entries.column("deletionVector").take(pa.array(rows)).to_pylist()
+    vectors = entries.column("deletionVector").take(light.from_numpy(rows)).to_pylist()
     return [
         None
         if vector is None
@@ -243,7 +244,7 @@ def _versions(entries: pa.RecordBatch, piece: _Piece) -> np.ndarray[Any, Any]:
     """Return the version that added each entry: from the entry, its block or its manifest."""
     if "addedAtVersion" not in entries.schema.names:
         return np.full(entries.num_rows, piece.manifest.info.min_added_at_version)
-    recorded: np.ndarray[Any, Any] = entries.column("addedAtVersion").to_numpy(zero_copy_only=False)
+    recorded: np.ndarray[Any, Any] = light.to_numpy(entries.column("addedAtVersion"))
     if (recorded != 0).all():
         return recorded
     fallback = piece.manifest.info.min_added_at_version
@@ -262,7 +263,7 @@ def _newer(
     if after.version is not None:
         keep &= versions > after.version
     if after.timestamp_ms is not None:
-        keep &= entries.column("addedAtTimestamp").to_numpy() > after.timestamp_ms
+        keep &= light.to_numpy(entries.column("addedAtTimestamp")) > after.timestamp_ms
     return keep
 
 
