@@ -153,6 +153,11 @@ def test_a_constant_that_only_spark_computes_is_refused() -> None:
         "SELECT k, array(dt, dt) AS a, map(dt, ts) AS c FROM extreme WHERE k <> 4",
         "SELECT k, dateadd(DATE '1500-02-28', i) AS a, date_sub(dt, i) AS c FROM extreme",
         "SELECT regr_avgx(i, l) AS a, regr_avgy(d, i) AS c FROM everyday",
+        "SELECT k, negative(((l - big) + (l + dec))) AS a FROM extreme",
+        "SELECT k, -big AS a, -(-big) AS c, abs(-big) AS d FROM extreme WHERE k > 2",
+        "SELECT -big AS a FROM extreme WHERE k = 1",
+        "SELECT abs(big) AS a FROM extreme WHERE k <> 2",
+        "SELECT abs(big) AS a FROM extreme WHERE k = 2",
     ],
 )
 def test_a_statement_ends_as_on_spark(sql: str, session: Any) -> None:

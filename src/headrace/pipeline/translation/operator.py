@@ -12,6 +12,7 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.evaluation import in_order, last_first, null_with
 from headrace.pipeline.translation.interval import interval_arithmetic, minus
+from headrace.pipeline.translation.kernels.decimal_number import NEGATED_DIGITS
 from headrace.pipeline.translation.typed import (
     Typed,
     call,
@@ -199,6 +200,8 @@ def negate(casts: Casts, value: Typed) -> Typed | None:
     if t.is_integer(value.type):
         kernel = "negate" if casts.ansi else "wrapped_negate"
         return call(kernel, value.type, value, can_fail=casts.ansi)
+    if t.is_decimal(value.type) and value.type.precision > NEGATED_DIGITS:
+        return null_with(call("decimal_negate", value.type, value, can_fail=True), value)
     if t.is_decimal(value.type) or t.is_float(value.type):
         return native("(- {0})", value.type, value)
     return None

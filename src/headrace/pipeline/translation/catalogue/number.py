@@ -11,6 +11,8 @@ from headrace.pipeline.translation.catalogue.entry import (
     by_rule,
     first_type,
 )
+from headrace.pipeline.translation.evaluation import null_with
+from headrace.pipeline.translation.kernels.decimal_number import NEGATED_DIGITS
 from headrace.pipeline.translation.kernels.number import HALF_EVEN, HALF_UP
 from headrace.pipeline.translation.typed import Typed, call, native
 
@@ -78,6 +80,8 @@ def _absolute(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     (value,) = arguments
     if t.is_integer(value.type):
         return call("absolute", value.type, value, can_fail=True) if casts.ansi else None
+    if t.is_decimal(value.type) and value.type.precision > NEGATED_DIGITS:
+        return null_with(call("decimal_absolute", value.type, value, can_fail=True), value)
     return native("abs({0})", value.type, value)
 
 

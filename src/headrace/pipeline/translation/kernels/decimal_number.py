@@ -1,6 +1,6 @@
 """Kernels for decimals: arithmetic and rounding to the precision and scale of Spark's results."""
 
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +10,9 @@ from headrace.pipeline.translation.kernels.number import SparkArithmeticError
 from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
 
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
+NEGATED_DIGITS = 34
+"""The digits that Spark keeps when it negates a decimal: those of Scala's default context."""
+_NEGATING = Context(prec=NEGATED_DIGITS, rounding=ROUND_HALF_EVEN)
 _QUOTIENT_SCALE = 39
 """The scale to which Spark divides decimals before it rounds to that of the result."""
 
@@ -69,6 +72,24 @@ def _fit(value: Decimal, scale: int, kind: pa.DataType) -> Decimal:
     if len(rounded.as_tuple().digits) > kind.precision:
         raise SparkArithmeticError(f"{value} does not fit into {kind}")
     return rounded
+
+
+@kernel
+def decimal_negate(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Negate decimals as Spark does, rounded half even to 34 digits; this may overflow the type."""
+    return by_distinct(
+        lambda v: _fit(_NEGATING.minus(v), call.gives.scale, call.gives), call.gives, values
+    )
+
+
+@kernel
+def decimal_absolute(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Return the absolute value; Spark negates negative decimals and leaves others unchanged."""
+    return by_distinct(
+        lambda v: _fit(_NEGATING.minus(v), call.gives.scale, call.gives) if v < 0 else v,
+        call.gives,
+        values,
+    )
 
 
 @kernel
