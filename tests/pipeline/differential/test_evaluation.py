@@ -40,6 +40,8 @@ _IN_ANY_ORDER = [
 ]
 _MOST = "9" * 32 + ".999999"
 _SUMS = f"FROM VALUES (1, {_MOST}BD), (1, {_MOST}BD), (1, -{_MOST}BD), (1, -{_MOST}BD) AS v(g, d)"
+_TINY = "FROM VALUES (1E-100D, 1E-100D), (2E-100D, 2E-100D), (4E-100D, 3E-100D) AS v(a, b)"
+"""The products of their moments underflow to zero."""
 _JSON = [
     *("'a'", "{'a':1}", '{"a":"x\ty"}', '{"a":1} x', "1 x", "12x", '"a"x', "truex", "true x"),
     *("-0", "-0.0", "1e999", "[1,2", "[1,2] 3", '{"a":1,}', "[1,]", "{a:1}", "/*c*/1", "", "  "),
@@ -158,6 +160,13 @@ def test_a_constant_that_only_spark_computes_is_refused() -> None:
         "SELECT -big AS a FROM extreme WHERE k = 1",
         "SELECT abs(big) AS a FROM extreme WHERE k <> 2",
         "SELECT abs(big) AS a FROM extreme WHERE k = 2",
+        "SELECT corr(d, 0) AS a, corr(0, d) AS b, corr(d, k) AS c FROM extreme",
+        "SELECT corr(d, 0) AS a, corr(d, d) AS b FROM extreme WHERE k = 1",
+        "SELECT corr(d, 0) AS a, covar_samp(d, 0) AS b, regr_r2(0, d) AS c FROM extreme GROUP BY b",
+        f"SELECT corr(a, b) AS c {_TINY}",
+        f"SELECT regr_r2(a, b) AS c {_TINY}",
+        f"SELECT skewness(a) AS c {_TINY}",
+        f"SELECT kurtosis(a) AS c {_TINY}",
     ],
 )
 def test_a_statement_ends_as_on_spark(sql: str, session: Any) -> None:

@@ -8,16 +8,24 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.collection import struct_of
 from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over, gather
+from headrace.pipeline.translation.kernels.moment import RAISE
 from headrace.pipeline.translation.typed import Typed, call
+
+_DIVIDED = frozenset({"skewness", "kurtosis", "corr", "determination"})
+"""Statistics whose divisor is a product of moments, which may underflow to zero."""
+
+
+def _statistic(casts: Casts, kernel: str, name: str, values: Typed) -> Typed:
+    fails = casts.ansi and name in _DIVIDED
+    parameters = (name, RAISE) if fails else (name,)
+    return call(kernel, t.DOUBLE, values, parameters=parameters, can_fail=fails)
 
 
 def _of_values(statistic: str) -> Build:
     def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         doubles = _doubles(casts, over, arguments)
         values = None if doubles is None else gather(over, doubles[0])
-        if values is None:
-            return None
-        return call("moment", t.DOUBLE, values, parameters=(statistic,))
+        return None if values is None else _statistic(casts, "moment", statistic, values)
 
     return build
 
@@ -31,7 +39,7 @@ def _of_pairs(kernel: str, statistic: str, *, x_first: bool = False) -> Build:
             return None
         pair = struct_of(["c0", "c1"], doubles[::-1] if x_first else doubles)
         pairs = gather(over, pair)
-        return None if pairs is None else call(kernel, t.DOUBLE, pairs, parameters=(statistic,))
+        return None if pairs is None else _statistic(casts, kernel, statistic, pairs)
 
     return build
 

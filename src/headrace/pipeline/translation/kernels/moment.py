@@ -12,8 +12,12 @@ import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation.kernel import KernelCall, row_ordered_kernel
+from headrace.pipeline.translation.kernels.number import SparkArithmeticError
 
 Pair = tuple[float, float]
+Divide = Callable[[float, float], float | None]
+RAISE = "raise"
+"""The parameter with which a division by zero is an error, as in ANSI mode, and not null."""
 
 
 class Moments(msgspec.Struct):
@@ -78,71 +82,82 @@ def _quotient(dividend: float, divisor: float) -> float | None:
     return dividend / divisor if divisor else None
 
 
+def _checked_quotient(dividend: float, divisor: float) -> float:
+    """Divide as Spark does in ANSI mode: a product of tiny moments underflows to zero."""
+    if not divisor:
+        raise SparkArithmeticError("division by zero")
+    return dividend / divisor
+
+
 def _root(value: float | None) -> float | None:
     if value is None:
         return None
     return math.sqrt(value) if value >= 0 else math.nan
 
 
-def _skewness(of: Moments) -> float | None:
+def _skewness(of: Moments, divide: Divide) -> float | None:
     spread = _root(of.second * of.second * of.second)
     if not of.second or spread is None:
         return None
-    return _quotient(math.sqrt(of.count) * of.third, spread)
+    return divide(math.sqrt(of.count) * of.third, spread)
 
 
-def _kurtosis(of: Moments) -> float | None:
+def _kurtosis(of: Moments, divide: Divide) -> float | None:
     if not of.second:
         return None
-    quotient = _quotient(of.count * of.fourth, of.second * of.second)
+    quotient = divide(of.count * of.fourth, of.second * of.second)
     return None if quotient is None else quotient - 3.0
 
 
-_OF_VALUES: dict[str, Callable[[Moments], float | None]] = {
-    "var_pop": lambda m: m.second / m.count,
-    "var_samp": lambda m: _quotient(m.second, m.count - 1.0),
-    "stddev_pop": lambda m: _root(m.second / m.count),
-    "stddev_samp": lambda m: _root(_quotient(m.second, m.count - 1.0)),
+_OF_VALUES: dict[str, Callable[[Moments, Divide], float | None]] = {
+    "var_pop": lambda m, _: m.second / m.count,
+    "var_samp": lambda m, _: _quotient(m.second, m.count - 1.0),
+    "stddev_pop": lambda m, _: _root(m.second / m.count),
+    "stddev_samp": lambda m, _: _root(_quotient(m.second, m.count - 1.0)),
     "skewness": _skewness,
     "kurtosis": _kurtosis,
-    "second": lambda m: m.second,
+    "second": lambda m, _: m.second,
 }
 
 
-def _correlation(of: Covariance) -> float | None:
-    spread = _root(of.left_second * of.right_second)
-    if of.count == 1.0 or spread is None:
+def _correlation(of: Covariance, divide: Divide) -> float | None:
+    """Return the correlation; null if a side is constant, even if the other has NaN."""
+    if of.count == 1.0 or not of.left_second or not of.right_second:
         return None
-    return _quotient(of.joint, spread)
+    return divide(of.joint, _root(of.left_second * of.right_second) or 0.0)
 
 
-def _determination(of: Covariance) -> float | None:
+def _determination(of: Covariance, divide: Divide) -> float | None:
     """Return the squared correlation of y and x; null if x is constant, and 1 if y is."""
     if not of.right_second:
         return None
     if not of.left_second:
         return 1.0
-    correlation = _quotient(of.joint, _root(of.left_second * of.right_second) or 0.0)
+    correlation = divide(of.joint, _root(of.left_second * of.right_second) or 0.0)
     return None if correlation is None else correlation * correlation
 
 
-_OF_PAIRS: dict[str, Callable[[Covariance], float | None]] = {
-    "covar_pop": lambda c: c.joint / c.count,
-    "covar_samp": lambda c: _quotient(c.joint, c.count - 1.0),
+_OF_PAIRS: dict[str, Callable[[Covariance, Divide], float | None]] = {
+    "covar_pop": lambda c, _: c.joint / c.count,
+    "covar_samp": lambda c, _: _quotient(c.joint, c.count - 1.0),
     "corr": _correlation,
     "determination": _determination,
-    "joint": lambda c: c.joint,
+    "joint": lambda c, _: c.joint,
 }
+
+
+def _division(call: KernelCall) -> Divide:
+    return _checked_quotient if RAISE in call.parameters[1:] else _quotient
 
 
 @row_ordered_kernel
 def moment(call: KernelCall, rows: pa.Array) -> pa.Array:
     """Compute the statistic that the parameter names, over the values of each group."""
-    finish = _OF_VALUES[call.parameters[0]]
+    finish, divide = _OF_VALUES[call.parameters[0]], _division(call)
     results = []
     for group in rows.to_pylist():
         values = [value for value in group or () if value is not None]
-        results.append(finish(Moments.of(values)) if values else None)
+        results.append(finish(Moments.of(values), divide) if values else None)
     return pa.array(results, call.gives, from_pandas=False)
 
 
@@ -152,9 +167,9 @@ def pair_moment(call: KernelCall, rows: pa.Array) -> pa.Array:
 
     A pair counts only if neither side is null.
     """
-    finish = _OF_PAIRS[call.parameters[0]]
+    finish, divide = _OF_PAIRS[call.parameters[0]], _division(call)
     pairs_by_group = map(_pairs, rows.to_pylist())
-    results = [finish(Covariance.of(pairs)) if pairs else None for pairs in pairs_by_group]
+    results = [finish(Covariance.of(pairs), divide) if pairs else None for pairs in pairs_by_group]
     return pa.array(results, call.gives, from_pandas=False)
 
 
