@@ -38,6 +38,32 @@ _IN_ANY_ORDER = [
     "SELECT b, max_by(s, y) AS a FROM everyday GROUP BY b",
     "SELECT b, any_value(s) AS a FROM everyday GROUP BY b",
 ]
+_CONSTANTS_THAT_RAISE = [
+    "SELECT ((l * k) + (1Y + 9223372036854775807)) AS a FROM everyday WHERE CAST(NULL AS BOOLEAN)",
+    "SELECT k + (1 DIV 0) AS a FROM everyday WHERE k > 100",
+    "SELECT k FROM everyday WHERE k > 100 AND k > CAST('x' AS INT)",
+    "SELECT k > 0 OR (1 DIV 0) = k AS a FROM everyday",
+    "SELECT CASE WHEN (1 DIV 0) = 1 THEN 3 ELSE 1 END AS a FROM everyday WHERE k > 100",
+    "SELECT k IN (k, 1 DIV 0) AS a FROM everyday",
+    "SELECT sum(1 DIV 0) AS a FROM everyday WHERE k > 100",
+    "SELECT k FROM everyday WHERE k > 100 AND (TRUE AND (1 DIV 0) = 1)",
+    "SELECT transform(ai, x -> x + (1 DIV 0)) AS a FROM everyday WHERE k > 100",
+    "SELECT explode(array(1 DIV 0)) AS a FROM everyday WHERE k > 100",
+    "SELECT dateadd(YEAR, 1000000000, DATE'2024-01-01') AS a FROM everyday WHERE k > 100",
+    "SELECT int('x') + k AS a FROM everyday WHERE k > 100",
+    "SELECT dt > 'x' AS a FROM everyday WHERE k > 100",
+    "SELECT date_add('x', k) AS a FROM everyday WHERE k > 100",
+]
+_CONSTANTS_IN_BRANCHES = [
+    "SELECT CASE WHEN k > 100 THEN k + (1 DIV 0) ELSE 1 END AS a FROM everyday",
+    "SELECT CASE WHEN k > 0 THEN 2 WHEN (1 DIV 0) = k THEN 3 END AS a FROM everyday",
+    "SELECT coalesce(k, 1 DIV 0) AS a, nvl2(k, k, int('x')) AS b FROM everyday",
+    "SELECT if(k > 0, k, 1 DIV 0) AS a, decode(k, k, 'a', 1 DIV 0, 'b') AS b FROM everyday",
+    "SELECT if(k > 0, true, k = 'x') AS a FROM everyday",
+    "SELECT transform(ai, x -> if(x > 100000, 1 DIV 0, x)) AS a FROM everyday",
+    "SELECT NULL + (1 DIV 0) AS a, CASE WHEN TRUE THEN 1 ELSE 1 DIV 0 END AS b FROM everyday",
+    "SELECT k FROM everyday WHERE TRUE OR ((1 DIV 0) = 1)",
+]
 _MOST = "9" * 32 + ".999999"
 _SUMS = f"FROM VALUES (1, {_MOST}BD), (1, {_MOST}BD), (1, -{_MOST}BD), (1, -{_MOST}BD) AS v(g, d)"
 _TINY = "FROM VALUES (1E-100D, 1E-100D), (2E-100D, 2E-100D), (4E-100D, 3E-100D) AS v(a, b)"
@@ -139,6 +165,21 @@ def test_a_constant_that_only_spark_computes_is_refused() -> None:
         Prepared("SELECT concat('x', CAST(X'ff' AS STRING)) AS a", {})
 
 
+@pytest.mark.parametrize("sql", _CONSTANTS_THAT_RAISE)
+def test_a_constant_that_raises_on_spark_before_any_row_is_refused(sql: str, session: Any) -> None:
+    assert isinstance(spark_rows(session, sql), str)
+    with pytest.raises(Refused, match="a constant raises"):
+        Prepared(sql, TABLES)
+
+
+@pytest.mark.parametrize("sql", _CONSTANTS_IN_BRANCHES)
+def test_a_constant_in_a_branch_raises_only_where_a_row_needs_it(sql: str, session: Any) -> None:
+    tally = Tally()
+    tally.count(sql, Prepared(sql, TABLES).rows(), spark_rows(session, sql))
+    assert (tally.different, tally.equal) == ([], 1)
+    assert not isinstance(Prepared(sql, TABLES).rows(), str)
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -158,6 +199,7 @@ def test_a_constant_that_only_spark_computes_is_refused() -> None:
         "SELECT k, negative(((l - big) + (l + dec))) AS a FROM extreme",
         "SELECT k, -big AS a, -(-big) AS c, abs(-big) AS d FROM extreme WHERE k > 2",
         "SELECT -big AS a FROM extreme WHERE k = 1",
+        f"SELECT -{_MOST}BD AS a, - {_MOST} AS b, -(1{_MOST[1:]}) AS c",
         "SELECT abs(big) AS a FROM extreme WHERE k <> 2",
         "SELECT abs(big) AS a FROM extreme WHERE k = 2",
         "SELECT corr(d, 0) AS a, corr(0, d) AS b, corr(d, k) AS c FROM extreme",

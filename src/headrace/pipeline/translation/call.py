@@ -18,7 +18,7 @@ from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.catalogue.time_unit import call_with_unit, takes_unit
 from headrace.pipeline.translation.compiler import Clock, Compiler, or_refuse
 from headrace.pipeline.translation.higher_order import compile_higher_order
-from headrace.pipeline.translation.literal import cast_value
+from headrace.pipeline.translation.literal import CASTING_NAMES, cast_value
 from headrace.pipeline.translation.project_call import project_function
 from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
@@ -30,10 +30,6 @@ from headrace.pipeline.translation.typed import (
 )
 from headrace.pipeline.translation.window import aggregate, window
 
-_CASTING_NAMES = frozenset(
-    {"bigint", "tinyint", "smallint", "int", "double", "float", "boolean", "string", "binary"}
-)
-"""Types whose names are also functions that cast to them."""
 _CLOCK_NAMES = frozenset({"now", "current_timestamp", "current_date", "curdate"})
 _ORDER_FREE = frozenset(
     {"sort_array", "array_sort", "array_max", "array_min", "array_contains"}
@@ -63,7 +59,7 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed: 
         return project_function(compiler, node, scope, Over())
     if name in _FORMS:
         return _FORMS[name](compiler, node, scope)
-    if name in _CASTING_NAMES and len(node.expressions) == 1:
+    if name in CASTING_NAMES and len(node.expressions) == 1:
         cast = exp.cast(node.expressions[0].copy(), name, dialect="spark")
         return cast_value(compiler, cast, scope)
     if name in RANKS:

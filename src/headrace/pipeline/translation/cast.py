@@ -31,6 +31,8 @@ class Casts:
         """Take the settings that change the meaning of a cast."""
         self.ansi, self.time_zone = ansi, time_zone
         self.clock = WallClock(time_zone)
+        self.fallible_literals: list[Typed] = []
+        """The casts of literals that may raise, in the order of their translation."""
 
     def widen(self, value: Typed, to: pa.DataType) -> Typed | None:
         """Cast to a type that `common_type` returned: nothing can be lost."""
@@ -45,6 +47,8 @@ class Casts:
             soft: Whether a failing cast returns null, as TRY_CAST does.
         """
         expression = self._cast(value, to, soft=soft)
+        if expression is not None and expression.can_fail and value.is_literal:
+            self.fallible_literals.append(expression)
         if expression is None or expression.is_null == value.is_null or value.type == t.VOID:
             return expression
         return msgspec.structs.replace(expression, is_null=value.is_null)

@@ -86,7 +86,7 @@ class Expressions:
         """The named windows of the current query."""
         self.fallible = 0
         """How many expressions so far raise for some values."""
-        self.proofs = Proofs()
+        self.proofs = Proofs(functions)
 
     def value(self, node: exp.Expr, scope: Scope) -> Typed:
         """Compile an expression.
@@ -95,8 +95,12 @@ class Expressions:
             Refused: the catalogue does not have it, or it is wrong.
         """
         check_argument_count(node)
+        casts_before = len(self.casts.fallible_literals)
         expression = self._value(node, scope)
         self.proofs.check(expression, node)
+        self.proofs.check_constant(expression, node)
+        self.proofs.check_literals(self.casts.fallible_literals[casts_before:], expression, node)
+        del self.casts.fallible_literals[casts_before:]
         self.fallible += expression.can_fail
         if pa.types.is_nested(expression.type) and has_no_column(expression.type):
             raise unsupported(node, "the catalogue has no intervals and no TIME inside other types")
@@ -110,13 +114,17 @@ class Expressions:
         """
         match node:
             case exp.Paren():
-                return self.boolean(node.this, scope)
+                inner = self.boolean(node.this, scope)
+                self.proofs.check_constant(inner, node)
+                return inner
             case exp.And() if not isinstance(node.parent, exp.And) and mixes_equality(node):
                 return self.boolean(without_null_safe(node), scope)
             case exp.And() | exp.Or():
                 word = "AND" if isinstance(node, exp.And) else "OR"
                 sides = self.boolean(node.left, scope), self.boolean(node.right, scope)
-                return logical(word, *sides)
+                both = logical(word, *sides)
+                self.proofs.check_constant(both, node)
+                return both
             case exp.Not() if _is_in_query(node.this.unnest()):
                 return not_in_query(self, node.this.unnest(), scope)
             case exp.In() if _is_in_query(node):

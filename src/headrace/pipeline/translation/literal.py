@@ -27,6 +27,11 @@ from headrace.pipeline.translation.typed import (
     sql_cast,
 )
 
+CASTING_NAMES = frozenset(
+    {"bigint", "tinyint", "smallint", "int", "double", "float", "boolean", "string", "binary"}
+)
+"""Types whose names are also functions that cast to them."""
+
 
 def is_number_literal(node: exp.Expr) -> bool:
     """Return whether a node is a numeric literal."""
@@ -83,8 +88,17 @@ def negation(compiler: Compiler, node: exp.Neg, scope: Scope) -> Typed:
         and _has_suffix(compiler, inner.this)
     ):
         return _cast_literal(compiler, f"-{inner.this.name}", inner, node)
+    if isinstance(inner, exp.Cast) and _is_decimal_literal(inner):
+        value = literal_text(f"-{inner.this.name}")
+        return or_refuse(compiler.casts.cast(value, _target(inner)), node, value)
     value = compiler.value(inner, scope)
     return or_refuse(negate(compiler.casts, value), node, value)
+
+
+def _is_decimal_literal(node: exp.Cast) -> bool:
+    """Return whether a cast is a number with the suffix BD: its text has no place in the query."""
+    text = node.this
+    return isinstance(text, exp.Literal) and text.is_string and "start" not in text.meta
 
 
 def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:

@@ -1,12 +1,17 @@
-"""Evaluates constants while planning, to prove that a partial kernel supports them.
+"""Evaluates constants while planning, to prove that they have the same result as on Spark.
 
 A partial kernel is right for the values that it accepts, and raises `SparkOnlyError` for others. So
 it is allowed for constants that it accepts; over columns it could fail in the middle of a run.
+A constant that raises fails a query on Spark even if no row needs it, so it is refused.
 """
+
+from collections.abc import Sequence
 
 import pyarrow as pa
 from sqlglot import exp
 
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.translation.constant import computes_literals_early, is_computed_early
 from headrace.pipeline.translation.interval_type import carrier
 from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import has_partial
@@ -20,8 +25,11 @@ _VARYING = (exp.Column, exp.Identifier, exp.Star, exp.Query, exp.Placeholder)
 class Proofs:
     """The constants of one query that were evaluated."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: Catalog) -> None:
+        """Take the functions of the project, whose calls are no constants."""
+        self._functions = functions
         self._proven: set[str] = set()
+        self._raises_nothing: set[str] = set()
 
     def check(self, value: Typed, node: exp.Expr) -> None:
         """Check that partial kernels receive only constants that they accept.
@@ -43,3 +51,33 @@ class Proofs:
             if SparkOnlyError.__name__ in str(error) or isinstance(error, SparkOnlyError):
                 raise unsupported(node, "only Spark has the result for this value") from error
         self._proven.add(value.text)
+
+    def check_constant(self, value: Typed, node: exp.Expr) -> None:
+        """Check that a constant which Spark computes while planning does not raise.
+
+        Raises:
+            Refused: it does.
+        """
+        if value.can_fail and is_computed_early(node, self._functions):
+            self._check_raises_nothing(value, node)
+
+    def check_literals(self, casts: Sequence[Typed], value: Typed, node: exp.Expr) -> None:
+        """Check that the implicit casts of literals in an expression do not raise.
+
+        Raises:
+            Refused: one does, and Spark computes it while planning.
+        """
+        used = [cast for cast in casts if cast.text in value.text]
+        if used and computes_literals_early(node, self._functions):
+            for cast in used:
+                self._check_raises_nothing(cast, node)
+
+    def _check_raises_nothing(self, value: Typed, node: exp.Expr) -> None:
+        if value.text in self._raises_nothing:
+            return
+        try:
+            evaluate(value.text, [pa.array([0])], [], carrier(value.type))
+        except Exception as error:
+            reason = "a constant raises an error, on Spark even if no row needs it"
+            raise unsupported(node, reason) from error
+        self._raises_nothing.add(value.text)
