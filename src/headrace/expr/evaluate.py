@@ -202,8 +202,9 @@ def _starts_with(bounds: Bounds, prefix: str) -> Truth:
     lower, upper = _comparable(bounds, PrimitiveType("string"))
     low_has = pc.starts_with(lower, start)
     high_has = pc.starts_with(upper, start)
-    not_above = pc.or_(_unless_false(pc.less(lower, start)), _unless_false(low_has))
-    not_below = _unless_false(pc.greater_equal(upper, start))
+    first = light.scalar(start, lower.type)
+    not_above = pc.or_(_unless_false(pc.less(lower, first)), _unless_false(low_has))
+    not_below = _unless_false(pc.greater_equal(upper, first))
     can_be_true = pc.and_(bounds.may_be_value, pc.and_(not_above, not_below))
     # If both bounds have the prefix, every string between them has it too.
     always = pc.and_(pc.fill_null(low_has, light.FALSE), pc.fill_null(high_has, light.FALSE))

@@ -24,6 +24,8 @@ _VECTOR = pa.struct(
         ("cardinality", pa.int64()),
     ]
 )
+_VECTOR_ATTRIBUTES = ["storage_type", "path_or_inline_dv", "offset", "size_in_bytes", "cardinality"]
+"""The attributes of a deletion vector, in the order of its columns."""
 
 
 def add_columns(batch: ActionBatch, fields: Collection[str]) -> ColumnBatch:
@@ -55,20 +57,14 @@ def _text_maps(maps: Sequence[Mapping[str, str | None] | None]) -> pa.MapArray:
 
 
 def _vectors(adds: Sequence[Add]) -> pa.StructArray:
-    return light.array(
-        [
-            None
-            if vector is None
-            else {
-                "storageType": vector.storage_type,
-                "pathOrInlineDv": vector.path_or_inline_dv,
-                "offset": vector.offset,
-                "sizeInBytes": vector.size_in_bytes,
-                "cardinality": vector.cardinality,
-            }
-            for vector in (add.deletion_vector for add in adds)
-        ],
-        _VECTOR,
+    vectors = [add.deletion_vector for add in adds]
+    columns = (
+        [getattr(vector, attribute, None) for vector in vectors] for attribute in _VECTOR_ATTRIBUTES
+    )
+    return pa.StructArray.from_arrays(
+        [light.array(column, field.type) for column, field in zip(columns, _VECTOR, strict=True)],
+        fields=list(_VECTOR),
+        mask=light.array([vector is None for vector in vectors], pa.bool_()),
     )
 
 
@@ -80,9 +76,11 @@ _COLUMNS: dict[str, Callable[[Sequence[Add]], pa.Array]] = {
     "stats": lambda adds: light.array([add.stats for add in adds], pa.string()),
     "tags": lambda adds: _text_maps([add.tags for add in adds]),
     "deletionVector": _vectors,
-    "baseRowId": lambda adds: pa.array([add.base_row_id for add in adds], pa.int64()),
-    "defaultRowCommitVersion": lambda adds: pa.array(
+    "baseRowId": lambda adds: light.array([add.base_row_id for add in adds], pa.int64()),
+    "defaultRowCommitVersion": lambda adds: light.array(
         [add.default_row_commit_version for add in adds], pa.int64()
     ),
-    "clusteringProvider": lambda adds: pa.array([a.clustering_provider for a in adds], pa.string()),
+    "clusteringProvider": lambda adds: light.array(
+        [add.clustering_provider for add in adds], pa.string()
+    ),
 }
