@@ -79,6 +79,7 @@ REFUSED = [
     "SELECT ln(f) AS a FROM t",
     "SELECT date_format(ts, 'VV') AS a FROM t",
     "SELECT id FROM t TABLESAMPLE (10 PERCENT)",
+    "SELECT some(id > 1) OVER (ORDER BY d ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS a FROM t",
     "SELECT lag(id) IGNORE NULLS OVER (ORDER BY d) AS a FROM t",
 ]
 

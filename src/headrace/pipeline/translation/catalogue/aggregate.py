@@ -131,6 +131,8 @@ def _boolean(name: str) -> Build:
         (value,) = arguments
         if value.type != t.BOOLEAN:
             return None
+        if over.window is not None and _SLIDING.search(over.window):  # DataFusion cannot slide it
+            return None
         return Over(condition=over.condition, window=over.window).call(name, value, t.BOOLEAN)
 
     return build
