@@ -19,6 +19,7 @@ from headrace.pipeline.translation.compiler import Clock
 from headrace.pipeline.translation.kernel import row_ordered
 from headrace.pipeline.translation.kernels.row import numbered
 from headrace.pipeline.translation.kernels.table import register_kernels
+from headrace.pipeline.translation.proof import RAISES
 from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.syntax import parse_calls
@@ -183,6 +184,32 @@ def spark_rows_together(session: Any, statements: Sequence[str]) -> list[pa.Tabl
             *spark_rows_together(session, statements[half:]),
         ]
     return [rows.select([f"c{i}"]) for i in range(len(statements))]
+
+
+class RaisingConstant:
+    """A statement that is refused because Spark fails while it plans it.
+
+    It counts as a statement that fails, so Spark must fail too.
+    """
+
+    def __init__(self, sql: str, refusal: Refused) -> None:
+        self.sql, self._refusal = sql, refusal
+
+    def rows(self) -> str:
+        """Return why the statement fails."""
+        return str(self._refusal)
+
+
+def prepare(
+    sql: str, tables: Tables, settings: Settings | None = None
+) -> Prepared | RaisingConstant:
+    """Translate and plan a statement; raises `Refused` where only DataFusion cannot run it."""
+    try:
+        return Prepared(sql, tables, settings)
+    except Refused as refusal:
+        if RAISES not in str(refusal):
+            raise
+        return RaisingConstant(sql, refusal)
 
 
 class Tally:

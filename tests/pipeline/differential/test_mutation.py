@@ -11,7 +11,7 @@ from headrace.pipeline.translation.catalogue.entry import by_native
 from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.kernel import KernelCall, replace_kernel
 from headrace.pipeline.translation.refusal import Refused
-from tests.pipeline.differential.engine import Prepared, Tally, spark_rows_together
+from tests.pipeline.differential.engine import Prepared, Tally, prepare, spark_rows_together
 from tests.pipeline.differential.spark_example import spark_examples
 
 Break = Callable[[pa.Array], pa.Array]
@@ -71,7 +71,7 @@ def answers(spark: Any) -> dict[str, list[tuple[str, Any]]]:
 def tally_of(examples: list[tuple[str, Any]]) -> Tally:
     tally = Tally()
     for sql, theirs in examples:
-        tally.count(sql, Prepared(sql, {}).rows(), theirs)
+        tally.count(sql, prepare(sql, {}).rows(), theirs)
     return tally
 
 

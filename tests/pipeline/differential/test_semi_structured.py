@@ -8,7 +8,12 @@ import pytest
 
 from headrace.pipeline.translation.refusal import Refused
 from tests.effort import examples
-from tests.pipeline.differential.engine import Prepared, Tally, spark_rows, spark_rows_together
+from tests.pipeline.differential.engine import (
+    Tally,
+    prepare,
+    spark_rows,
+    spark_rows_together,
+)
 from tests.pipeline.differential.hard_table import TABLES
 
 _TEXTS = (
@@ -76,7 +81,7 @@ def _count(session: Any, calls: Sequence[str], texts: Sequence[str]) -> Tally:
         prepared = []
         for call in calls[place % stride :: stride]:
             try:
-                prepared.append(Prepared(f"SELECT {call.format(_quoted(text))}", {}))
+                prepared.append(prepare(f"SELECT {call.format(_quoted(text))}", {}))
             except Refused:
                 tally.refused += 1
         answers = spark_rows_together(session, [statement.sql for statement in prepared])
@@ -104,5 +109,5 @@ def test_paths_through_xml_are_followed_as_spark_does(session: Any) -> None:
 @pytest.mark.parametrize("sql", _STATEMENTS)
 def test_a_statement_gives_the_same_rows(sql: str, session: Any) -> None:
     tally = Tally()
-    tally.count(sql, Prepared(sql, TABLES).rows(), spark_rows(session, sql))
+    tally.count(sql, prepare(sql, TABLES).rows(), spark_rows(session, sql))
     assert (tally.different, tally.equal) == ([], 1)

@@ -213,11 +213,14 @@ class ArrowExecutor(Executor):
             self._columnar.expect([file for scan in scans for file in scan.files])
 
     def finish(self) -> None:
-        """Drop the reads that have not started, and cancel those in flight."""
+        """Drop the reads that have not started, and cancel the row groups in flight.
+
+        Commits in flight arrive if no checkpoint was read: the scan of a snapshot needs them.
+        """
         if "_columnar" in self.__dict__:
             self._columnar.finish()
-        if "_log" in self.__dict__:
             self._reads.request()
+        if "_log" in self.__dict__:
             self._log.close()
 
     def _request_expected(self) -> None:

@@ -19,6 +19,7 @@ from headrace.pipeline.translation.kernels.body import evaluate
 from headrace.pipeline.translation.refusal import unsupported
 from headrace.pipeline.translation.typed import Typed
 
+RAISES = "a constant raises an error, on Spark even if no row needs it"
 _VARYING = (exp.Column, exp.Identifier, exp.Star, exp.Query, exp.Placeholder)
 
 
@@ -78,6 +79,5 @@ class Proofs:
         try:
             evaluate(value.text, [pa.array([0])], [], carrier(value.type))
         except Exception as error:
-            reason = "a constant raises an error, on Spark even if no row needs it"
-            raise unsupported(node, reason) from error
+            raise unsupported(node, RAISES) from error
         self._raises_nothing.add(value.text)
