@@ -26,7 +26,9 @@ def selected_texts(texts: pa.StringArray, mask: Mask, memory: Memory) -> pa.Stri
     copy = function("headrace_kept_texts", *_KEPT)
     validity, offsets, data = texts.buffers()
     if copy is None or validity is not None or texts.offset or data is None:
-        return texts.filter(pa.array(mask))
+        # `pa.array` would import pandas, which takes longer than a short scan.
+        bits = pa.py_buffer(np.packbits(mask, bitorder="little"))
+        return texts.filter(pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits]))
     count = int(np.count_nonzero(mask))
     ends, out = memory.block((count + 1) * OFFSET_BYTES), memory.block(data.size)
     contiguous = np.ascontiguousarray(mask)
