@@ -28,7 +28,7 @@ class Typed(msgspec.Struct, frozen=True):
     is_null: bool = False
     """Whether it is a null literal, or a function of one."""
     null_with: tuple[str, ...] | None = None
-    """Expressions of which at least one is null exactly where this is null; None for itself."""
+    """This is null exactly where at least one of these expressions is; None means itself."""
 
     def is_text(self) -> bool:
         """Return whether it is a string literal that is not null."""

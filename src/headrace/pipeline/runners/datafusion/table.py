@@ -82,7 +82,7 @@ def snapshot_dataset(
     Args:
         snapshot: The table.
         prune_by: The predicate; None reads all files.
-        planned: The planned columns, some of which may be known to have no nulls.
+        planned: The planned columns; some may be known to have no nulls.
     """
     schema = spark_schema(snapshot.schema)
     spelled = {field.name.casefold(): field.name for field in schema}
