@@ -6,12 +6,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 EMPTY_LISTING = (
     b'<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
     b"<Name>lake</Name><KeyCount>0</KeyCount><MaxKeys>1000</MaxKeys>"
     b"<IsTruncated>false</IsTruncated></ListBucketResult>"
 )
+
+PIECE_BYTES = 1 << 18
+KEY_ID, SECRET = "AKIAKEY", "hUsHhUsHhUsH"
+
+
+def s3_options(endpoint: str) -> dict[str, Any]:
+    """Return the options to open a bucket of a server on loopback."""
+    return {
+        "endpoint": endpoint,
+        "access_key_id": KEY_ID,
+        "secret_access_key": SECRET,
+        "region": "us-east-1",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +36,18 @@ class Answer:
     promised_bytes: int | None = None
     """A content length larger than the body: the connection closes in the middle of the body."""
     delay_s: float = 0.0
+    pause_s: float = 0.0
+    """The time between two pieces of the body."""
 
 
 def failure(status: int, code: str = "") -> Answer:
     body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>"
     return Answer(status, body.encode() if code else b"")
+
+
+def always(answer: Answer) -> Callable[[str, str], Answer]:
+    """Return a function that gives the same answer to every request."""
+    return lambda _method, _path: answer
 
 
 class Saboteur:
@@ -60,10 +81,18 @@ def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
                 self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(answer.body)
+                self.send_body(answer)
             if answer.promised_bytes is not None:
                 self.wfile.flush()
                 self.close_connection = True
+
+        def send_body(self, answer: Answer) -> None:
+            if not answer.pause_s:
+                self.wfile.write(answer.body)
+                return
+            for start in range(0, len(answer.body), PIECE_BYTES):
+                time.sleep(answer.pause_s)
+                self.wfile.write(answer.body[start : start + PIECE_BYTES])
 
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = do_PROPFIND = respond  # noqa: N815
 

@@ -26,22 +26,15 @@ from headrace.plan.context import ExecutionContext, ExecutionSettings
 from headrace.storage.retry import Retrier, RetryPolicy
 from headrace.storage.retrying import RetryingStore
 from headrace.wiring import open_store
-from tests.emulator.saboteur import EMPTY_LISTING, Answer, failure, sabotaged
-
-SECRET = "hUsHhUsHhUsH"
-
-
-def options(endpoint: str) -> dict[str, Any]:
-    return {
-        "endpoint": endpoint,
-        "access_key_id": "KEY",
-        "secret_access_key": SECRET,
-        "region": "us-east-1",
-    }
-
-
-def always(answer: Answer) -> Callable[[str, str], Answer]:
-    return lambda _method, _path: answer
+from tests.emulator.saboteur import (
+    EMPTY_LISTING,
+    SECRET,
+    Answer,
+    always,
+    failure,
+    s3_options,
+    sabotaged,
+)
 
 
 def on_listing(answer: Answer) -> Callable[[str, str], Answer]:
@@ -71,7 +64,7 @@ def test_each_is_a_typed_error_with_the_next_step_and_is_not_repeated_for_ever(
     answers: Callable[[str, str], Answer], expected: type[HeadraceError]
 ) -> None:
     with sabotaged(answers) as store:
-        table = Table("s3://lake/events", storage_options=options(store.endpoint))
+        table = Table("s3://lake/events", storage_options=s3_options(store.endpoint))
         with pytest.raises(expected) as raised:
             table.snapshot()
         assert len(store.requests) <= 20
@@ -123,7 +116,7 @@ def test_a_commit_of_another_size_than_listed_is_not_taken_for_the_whole(answer:
         return next(commits, answer) if key in path else failure(404, "NoSuchKey")
 
     with sabotaged(answers) as store:
-        chosen = options(store.endpoint)
+        chosen = s3_options(store.endpoint)
         whole = Table("s3://lake/events", storage_options=chosen).snapshot()
         assert [file.path for file in whole.scan()] == ["a"]
         with pytest.raises(SnapshotExpiredError):
@@ -150,21 +143,21 @@ def test_a_redirect_to_another_host_is_refused_and_never_followed() -> None:
         there = elsewhere.endpoint.replace("127.0.0.1", "localhost")
         moved = Answer(302, headers={"Location": f"{there}/lake/events/x"})
         with sabotaged(always(moved)) as store:
-            opened = open_store("s3://lake/events", options=options(store.endpoint))
+            opened = open_store("s3://lake/events", options=s3_options(store.endpoint))
             with pytest.raises(RedirectRefusedError):
                 opened.read("x")
         assert elsewhere.requests == []
 
 
 def test_a_store_that_cannot_be_reached_is_a_failure_that_may_pass() -> None:
-    opened = open_store("s3://lake/events", options=options("http://127.0.0.1:9"))
+    opened = open_store("s3://lake/events", options=s3_options("http://127.0.0.1:9"))
     with pytest.raises(StoreFailedError, match="reach") as raised:
         opened.read("x")
     assert raised.value.transient
 
 
 def retrying(endpoint: str, **policy: int) -> RetryingStore:
-    inner = open_store("s3://lake/events", options=options(endpoint))
+    inner = open_store("s3://lake/events", options=s3_options(endpoint))
     return RetryingStore(inner, retrier=Retrier(policy=RetryPolicy(**policy)))
 
 
@@ -189,7 +182,7 @@ def test_cancelling_ends_a_request_that_is_under_way() -> None:
     with sabotaged(always(Answer(delay_s=5))) as store:
         context = ExecutionContext()
         reading = reading_store(
-            open_store("s3://lake/events", options=options(store.endpoint)), context
+            open_store("s3://lake/events", options=s3_options(store.endpoint)), context
         )
         ended: list[float] = []
 
@@ -220,7 +213,7 @@ def test_a_store_that_throttles_is_asked_again_more_slowly_and_counted() -> None
         settings = ExecutionSettings(retry_attempts=3, retry_backoff_ms=5)
         context = ExecutionContext(settings=settings)
         reading = reading_store(
-            open_store("s3://lake/events", options=options(store.endpoint)), context
+            open_store("s3://lake/events", options=s3_options(store.endpoint)), context
         )
         assert reading.read("x") == b"done"
         assert context.meter.counts.throttles == 5

@@ -59,8 +59,8 @@ def test_every_store_gives_its_ranges_in_the_order_asked_for(
         DATA[3:8],
         b"",
     ]
-    assert store.read_tail("a", size_bytes_wanted=10) == (DATA[-10:], len(DATA))
-    assert store.read_tail("a", size_bytes_wanted=10_000) == (DATA, len(DATA))
+    assert store.read_tail("a", size_bytes_wanted=10)[:2] == (DATA[-10:], len(DATA))
+    assert store.read_tail("a", size_bytes_wanted=10_000)[:2] == (DATA, len(DATA))
     assert store.head("a").size_bytes == len(DATA)
     with pytest.raises(ObjectTooShortError):
         store.read_ranges("a", [ByteRange(1000, 100)])

@@ -46,9 +46,9 @@ def test_an_object_is_read_whole_by_tail_by_ranges_in_chunks_and_by_seeking(
     path, size = "a b/ü+%20.bin", len(DATA)
     assert store.read(path) == DATA
     assert store.head(path).size_bytes == size
-    assert store.read_tail(path, size_bytes_wanted=9) == (DATA[-9:], size)
-    assert store.read_tail(path, size_bytes_wanted=9, object_size=size) == (DATA[-9:], size)
-    assert store.read_tail(path, size_bytes_wanted=2 * size) == (DATA, size)
+    assert store.read_tail(path, size_bytes_wanted=9)[:2] == (DATA[-9:], size)
+    assert store.read_tail(path, size_bytes_wanted=9, object_size=size)[:2] == (DATA[-9:], size)
+    assert store.read_tail(path, size_bytes_wanted=2 * size)[:2] == (DATA, size)
     parts = [ByteRange(size - 3, 3), ByteRange(0, 2), ByteRange(5, 0), ByteRange(700_000, 11)]
     assert [bytes(part) for part in store.read_ranges(path, parts)] == [
         DATA[part.start : part.stop] for part in parts
@@ -65,7 +65,7 @@ def test_an_object_is_read_whole_by_tail_by_ranges_in_chunks_and_by_seeking(
 def test_an_empty_object_has_no_tail(store: WritableStore) -> None:
     store.put("empty", b"", mode=PutMode.CREATE)
     assert store.read("empty") == b""
-    assert store.read_tail("empty", size_bytes_wanted=8) == (b"", 0)
+    assert store.read_tail("empty", size_bytes_wanted=8)[:2] == (b"", 0)
     assert list(store.read_chunks("empty", chunk_bytes=8)) == []
 
 

@@ -5,12 +5,12 @@ a copy; any other range is a separate request.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Self, cast
 
 from headrace.engines.window import Held, Windows
-from headrace.storage.byte_range import ByteRange
+from headrace.storage.byte_range import ByteRange, Contents
 from headrace.storage.ranged import RangedFile
 from headrace.storage.store import Store, Tail
 
@@ -21,11 +21,14 @@ _WINDOWS_HELD = 2
 class FetchedFile(RangedFile):
     """One object of a store, read by one thread at a time."""
 
-    def __init__(self, store: Store, path: str, *, size_bytes: int) -> None:
-        """Open an object of known size, without a request."""
+    def __init__(
+        self, store: Store, path: str, *, size_bytes: int, etag: str | None = None
+    ) -> None:
+        """Open a version of an object of known size, without a request."""
         super().__init__()
         self._store = store
         self._path = path
+        self.etag = etag
         self._size_bytes = size_bytes
         self._held: list[Held] = []
         self._windows: Windows | None = None
@@ -35,7 +38,7 @@ class FetchedFile(RangedFile):
     @classmethod
     def with_tail(cls, store: Store, path: str, tail: Tail) -> Self:
         """Open an object whose last bytes are in memory already."""
-        file = cls(store, path, size_bytes=tail.object_size)
+        file = cls(store, path, size_bytes=tail.object_size, etag=tail.etag)
         content = memoryview(tail.content)
         file.hold([(tail.object_size - len(content), content)])
         return file
@@ -61,7 +64,7 @@ class FetchedFile(RangedFile):
     def fetch(self, ranges: Iterable[ByteRange]) -> None:
         """Request the ranges that are not in memory, all at once, and keep them."""
         missing = [span for span in ranges if not self._has(span)]
-        contents = self._store.read_ranges(self._path, missing) if missing else []
+        contents = self._read(missing) if missing else []
         self.hold((span.start, data) for span, data in zip(missing, contents, strict=True))
 
     def read_at(self, position: int, size: int) -> bytes:
@@ -92,8 +95,11 @@ class FetchedFile(RangedFile):
         following = bisect_right(self._held, position, key=itemgetter(0))
         if following < len(self._held):
             size = min(size, self._held[following][0] - position)
-        (content,) = self._store.read_ranges(self._path, [ByteRange(position, size)])
+        (content,) = self._read([ByteRange(position, size)])
         return content
+
+    def _read(self, ranges: Sequence[ByteRange]) -> Contents:
+        return self._store.read_ranges(self._path, ranges, etag=self.etag)
 
     def size_bytes(self) -> int:
         """Return the size of the object."""

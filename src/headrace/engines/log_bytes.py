@@ -189,19 +189,23 @@ class LogBytes:
             self._cache.put(_key(kind, file), content, size_bytes=size_bytes)
 
 
-class ParquetBytes(msgspec.Struct, frozen=True):
-    """The end of a Parquet file, and any ranges of it."""
+class ParquetBytes(msgspec.Struct):
+    """The end of a Parquet file, and any ranges of the same version."""
 
     log: LogBytes
     file: LogFile
+    etag: str | None = None
+    """The version that the end belongs to."""
 
-    def tail(self) -> Tail:
-        """Return the end of the file, long enough for the expected footer."""
-        return self.log.tail(self.file)
+    def tail(self) -> tuple[bytes, int]:
+        """Return the end of the file, long enough for the expected footer, and the file's size."""
+        tail = self.log.tail(self.file)
+        self.etag = tail.etag
+        return tail.content, tail.object_size
 
     def ranges(self, ranges: Sequence[ByteRange]) -> list[memoryview]:
         """Return the bytes of ranges, read together."""
-        return self.log.store.read_ranges(self.file.path, ranges)
+        return self.log.store.read_ranges(self.file.path, ranges, etag=self.etag)
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
         """Learn the size of the footer."""

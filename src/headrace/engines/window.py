@@ -47,17 +47,18 @@ class Windows:
         ranges: Sequence[ByteRange],
         *,
         ahead: ReadAhead,
-        window_bytes: int = WINDOW_BYTES,
+        etag: str | None = None,
     ) -> None:
         """Announce all windows; they are read in order, as room permits."""
         self._store = store
         self._path = path
+        self._etag = etag
         self._ahead = ahead
         # In parts as large as a request, so that no bytes are copied to join requests.
         largest_bytes = store.request_cost.coalescing.largest_bytes
         self._windows = [
             [part for wanted in window for part in wanted.parts(largest_bytes)]
-            for window in cut(ranges, window_bytes)
+            for window in cut(ranges, WINDOW_BYTES)
         ]
         for index, window in enumerate(self._windows):
             size_bytes = sum(span.length for span in window)
@@ -81,5 +82,5 @@ class Windows:
 
     def _read(self, index: int) -> list[Held]:
         window = self._windows[index]
-        contents = self._store.read_ranges(self._path, window)
+        contents = self._store.read_ranges(self._path, window, etag=self._etag)
         return [(span.start, data) for span, data in zip(window, contents, strict=True)]

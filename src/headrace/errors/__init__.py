@@ -99,7 +99,7 @@
     │   ├── ViewUnplannedError         VIEW_UNPLANNED
     │   ├── PinnedFilesChangedError    PINNED_FILES_CHANGED
     │   └── ReplayDiffersError         REPLAY_DIFFERS
-    ├── ServiceError                   a server refused, or an answer broke off
+    ├── ServiceError                   a server refused, or its answer was incomplete
     │   ├── UnauthenticatedError       UNAUTHENTICATED
     │   ├── InvalidTicketError         INVALID_TICKET
     │   ├── TicketExpiredError         TICKET_EXPIRED

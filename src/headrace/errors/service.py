@@ -1,4 +1,4 @@
-"""A server refused or broke off a request, or a client found that it did."""
+"""Errors of servers and their clients: refused requests and incomplete answers."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from headrace.errors.root import HeadraceError
 
 
 class ServiceError(HeadraceError):
-    """A server refused a request, or an answer broke off."""
+    """A server refused a request, or its answer was incomplete."""
 
 
 class UnauthenticatedError(ServiceError):
@@ -121,7 +121,7 @@ class StreamIncompleteError(ServiceError):
 
     def __init__(self, *, location: str) -> None:
         self.location = location
-        super().__init__(f"{location}: the answer broke off before its end; ask again")
+        super().__init__(f"{location}: the answer ended early; request it again")
 
 
 class RemoteFailedError(ServiceError):

@@ -31,13 +31,16 @@ class ObjectExistsError(StorageError):
 
 
 class ObjectChangedError(StorageError):
-    """An object was replaced after it had been listed."""
+    """An object was replaced after it had been listed, or while it was read."""
 
     code = "OBJECT_CHANGED"
 
     def __init__(self, *, path: str) -> None:
         self.path = path
-        super().__init__(f"{path}: the object was replaced after it had been listed")
+        super().__init__(
+            f"{path}: the object was replaced after it had been listed, or while it was read; "
+            "open the table again"
+        )
 
 
 class ObjectTooShortError(StorageError):

@@ -32,12 +32,14 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """The `time.monotonic` time after which the whole call has failed."""
     stop: Stop | None = None
 
+    def remaining_s(self) -> float | None:
+        """Return the time until the deadline; None if there is none."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.001)
+
     def timeout_s(self) -> float:
         """Return the timeout of the next step."""
-        longest_s = self.timeout_ms / 1000
-        if self.deadline is None:
-            return longest_s
-        return max(min(longest_s, self.deadline - time.monotonic()), 0.001)
+        longest_s, remaining_s = self.timeout_ms / 1000, self.remaining_s()
+        return longest_s if remaining_s is None else min(longest_s, remaining_s)
 
 
 _UNLIMITED = Call()

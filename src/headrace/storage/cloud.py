@@ -7,8 +7,6 @@ or forked gets its own client. Errors are typed and contain no secrets.
 import asyncio
 import os
 from collections.abc import (
-    AsyncIterator,
-    Awaitable,
     Callable,
     Coroutine,
     Iterable,
@@ -29,16 +27,19 @@ from headrace.errors import (
     StoreThrottledError,
 )
 from headrace.storage.address import Address, Service
-from headrace.storage.byte_range import ByteRange, Contents, coalesce, split
+from headrace.storage.byte_range import ByteRange, Bytes, Contents, coalesce, split
 from headrace.storage.call import Call, current_call
+from headrace.storage.cloud_body import BodyReader, wait_for_answer
 from headrace.storage.cloud_client import endpoint_of, open_client
 from headrace.storage.cloud_failure import UNSATISFIABLE, cloud_error, status_of
+from headrace.storage.cloud_listing import CloudListing, list_past_full_pages
 from headrace.storage.fence import is_refused_redirect
 from headrace.storage.option import StorageOptions
 from headrace.storage.pace import Pace
 from headrace.storage.ranged import RangedFile, as_binary
 from headrace.storage.request_loop import request_loop
 from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, PutMode, RequestCost, Tail
+from headrace.storage.version import Version, check_version, etag_of
 
 T = TypeVar("T")
 _Page: TypeAlias = list[ObjectMeta]
@@ -46,12 +47,9 @@ _Page: TypeAlias = list[ObjectMeta]
 PART_BYTES = 8 << 20
 """The part size for uploading larger objects."""
 
-_CHUNK_BYTES = 4 << 20
 _PARTS_AT_ONCE = 4
 _AT_ONCE = 32
 _SLOWEST_BYTES_A_SECOND = 1 << 20
-_AFTER_ALL_BELOW = "~~~~"
-"""Sorts after the names that writers give to files."""
 
 
 class RangeIgnoredError(StoreFailedError):
@@ -70,6 +68,7 @@ class CloudStore:
         self.address = address
         self._options = options
         self._opened: tuple[int, Any, Pace] | None = None
+        self._bodies = BodyReader()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.address, self._options)
@@ -84,48 +83,17 @@ class CloudStore:
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         """List the objects of one directory, page by page."""
-        is_empty = True
-        for meta in self._list(directory, start_from):
-            is_empty = False
-            yield meta
-        if is_empty and start_from:  # not every service honors the start offset
-            pages = self._pages(self.address.key(directory), None)
-            listed = sorted((meta for page in pages for meta in page), key=lambda o: o.path)
-            beginning = f"{directory}/{start_from}"
-            yield from (
-                meta
-                for meta in listed
-                if meta.path >= beginning and meta.path.rpartition("/")[0] == directory
-            )
-
-    def _list(self, directory: str, start_from: str) -> Iterator[ObjectMeta]:
-        """List the objects at or after a name; subfolders are skipped, not listed."""
-        key = self.address.key(directory)
-        below = f"{directory}/" if directory else ""
-        beginning = below + start_from
-        # The service starts after the offset, so this offset sorts before `start_from`.
-        offset = f"{key}/{start_from[:-1]}" if start_from[:-1] else None
-        stepped_over: set[str] = set()
-        while True:
-            for page in self._pages(key, offset):
-                page.sort(key=lambda meta: meta.path)
-                yield from (
-                    meta
-                    for meta in page
-                    if meta.path >= beginning and "/" not in meta.path[len(below) :]
-                )
-                folder, slash, _ = page[-1].path[len(below) :].partition("/")
-                if slash and len(page) >= LIST_PAGE_OBJECTS and folder not in stepped_over:
-                    stepped_over.add(folder)
-                    offset = f"{key}/{folder}/{_AFTER_ALL_BELOW}"
-                    break
-            else:
-                return
+        return iter(CloudListing(self._all_pages, self.address, directory, start_from))
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
         """List all objects below a directory."""
-        for page in self._pages(self.address.key(directory), None):
+        for page in self._all_pages(self.address.key(directory), None):
             yield from page
+
+    def _all_pages(self, key: str, offset: str | None) -> Iterator[_Page]:
+        if self.address.service is Service.S3:  # many servers speak some of its protocol
+            return list_past_full_pages(self._pages, self.address, key, offset)
+        return self._pages(key, offset)
 
     def _pages(self, key: str, offset: str | None) -> Iterator[_Page]:
         stream: Any = None
@@ -137,7 +105,7 @@ class CloudStore:
                     stream = obstore.list(
                         self._client, key or None, offset=offset, chunk_size=LIST_PAGE_OBJECTS
                     )
-                return await _step(anext(stream, None), call)
+                return await wait_for_answer(anext(stream, None), call)
 
             page = self._run(key, next_page)
             if not page:
@@ -150,18 +118,25 @@ class CloudStore:
 
     async def _head(self, path: str, call: Call) -> Any:
         async def request(call: Call) -> Any:
-            return await _step(obstore.head_async(self._client, self.address.key(path)), call)
+            return await wait_for_answer(
+                obstore.head_async(self._client, self.address.key(path)), call
+            )
 
         return await self._send(path, request, call)
 
     def read(self, path: str) -> bytes:
         """Read a whole object; for a large one, the timeout applies to each chunk."""
+        return self.read_whole(path).content
 
-        async def whole(call: Call) -> bytes:
-            answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
-            if answer.meta["size"] <= _CHUNK_BYTES:
-                return bytes(await _step(answer.bytes_async(), call))
-            return b"".join([chunk async for chunk in _chunks(answer, _CHUNK_BYTES, call)])
+    def read_whole(self, path: str) -> Tail:
+        """Read a whole object, with its ETag."""
+
+        async def whole(call: Call) -> Tail:
+            answer = await wait_for_answer(
+                obstore.get_async(self._client, self.address.key(path)), call
+            )
+            content = bytes(await self._bodies.read(answer, answer.meta["size"], call))
+            return Tail(content, len(content), etag_of(answer.meta))
 
         return self._run(path, whole)
 
@@ -173,15 +148,19 @@ class CloudStore:
             object_size = self.head(path).size_bytes
         if object_size is not None:
             length = min(size_bytes_wanted, object_size)
-            (content,) = self.read_ranges(path, [ByteRange(object_size - length, length)])
-            return Tail(bytes(content), object_size)
+            version = self.read_version(path, [ByteRange(object_size - length, length)])
+            return Tail(bytes(version.contents[0]), object_size, version.etag)
 
         async def suffix(call: Call) -> Tail:
             options: Any = {"range": {"suffix": size_bytes_wanted}}
             response = obstore.get_async(self._client, self.address.key(path), options=options)
-            answer = await _step(response, call)
-            content = bytes(await _step(answer.bytes_async(), call))
-            return Tail(content, answer.meta["size"])
+            answer = await wait_for_answer(response, call)
+            object_size = answer.meta["size"]
+            length = min(size_bytes_wanted, object_size)
+            content = bytes(await self._bodies.read(answer, length, call))
+            if len(content) != length:
+                raise ObjectTooShortError(path=path, expected_bytes=object_size)
+            return Tail(content, object_size, etag_of(answer.meta))
 
         try:
             return self._run(path, suffix)
@@ -190,39 +169,54 @@ class CloudStore:
                 raise
             return Tail(b"", 0)  # an empty object has no valid range
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Contents:
         """Read several ranges of an object concurrently."""
+        return self.read_version(path, ranges, etag=etag).contents
+
+    def read_version(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Version:
+        """Read several ranges of one version of an object.
+
+        The ETags of the answers are compared: not every service supports conditional reads.
+        """
         requests = coalesce(ranges, self.request_cost.coalescing)
 
-        async def fetch(call: Call) -> Sequence[memoryview]:
+        async def fetch(call: Call) -> Sequence[tuple[Bytes, str | None]]:
             return await asyncio.gather(*(self._range(path, each, call) for each in requests))
 
-        return split(ranges, requests, request_loop().run(fetch(current_call())))
+        answers = request_loop().run(fetch(current_call()))
+        answered = check_version(path, (each for _, each in answers), etag)
+        contents = [content for content, _ in answers]
+        return Version(split(ranges, requests, contents), answered)
 
-    async def _range(self, path: str, span: ByteRange, call: Call) -> memoryview:
-        async def request(call: Call) -> Any:
-            key = self.address.key(path)
-            response = obstore.get_range_async(
-                self._client, key, start=span.start, length=span.length
-            )
-            return await _step(response, call)
+    async def _range(self, path: str, span: ByteRange, call: Call) -> tuple[Bytes, str | None]:
+        async def request(call: Call) -> tuple[Bytes, str | None]:
+            options: Any = {"range": (span.start, span.stop)}
+            response = obstore.get_async(self._client, self.address.key(path), options=options)
+            answer = await wait_for_answer(response, call)
+            return await self._bodies.read(answer, span.length, call), etag_of(answer.meta)
 
-        content = memoryview(await self._send(path, request, call))
+        content, etag = await self._send(path, request, call)
         if len(content) != span.length:
             raise ObjectTooShortError(path=path, expected_bytes=span.stop)
-        return content
+        return content, etag
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """Read an object in chunks as they arrive."""
 
         async def begin(call: Call) -> Any:
-            answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
+            answer = await wait_for_answer(
+                obstore.get_async(self._client, self.address.key(path)), call
+            )
             return answer.stream(min_chunk_size=chunk_bytes)
 
         stream = self._run(path, begin)
 
         async def next_chunk(call: Call) -> bytes | None:
-            chunk = await _step(anext(stream, None), call)
+            chunk = await wait_for_answer(anext(stream, None), call)
             return None if chunk is None else bytes(chunk)
 
         while (chunk := self._run(path, next_chunk)) is not None:
@@ -285,7 +279,7 @@ class CloudStore:
         keys = [self.address.key(path) for path in paths]
 
         async def remove(call: Call) -> Any:
-            return await _step(obstore.delete_async(self._client, keys), call)
+            return await wait_for_answer(obstore.delete_async(self._client, keys), call)
 
         self._run(paths[0], remove)
 
@@ -301,7 +295,7 @@ class CloudStore:
             path=self.address.path(entry["path"]),
             size_bytes=entry["size"],
             modified_ms=int(entry["last_modified"].timestamp() * 1000),
-            etag=(entry["e_tag"] or "").strip('"') or None,
+            etag=etag_of(entry),
         )
 
     def _run(self, path: str, request: Callable[[Call], Coroutine[Any, Any, T]]) -> T:
@@ -312,16 +306,15 @@ class CloudStore:
     ) -> T:
         """Send a request when the pace admits it, and raise typed errors."""
         pace = self._pace
-        async with pace.admitted():
-            try:
+        try:
+            async with pace.admitted(longest_s=call.remaining_s()):
                 answer = await request(call)
-            except Exception as error:
-                failure = self._failure(path, error)
-                if failure is error:
-                    raise
-            else:
                 pace.answered()
                 return answer
+        except Exception as error:
+            failure = self._failure(path, error)
+            if failure is error:
+                raise
         if isinstance(failure, StoreThrottledError):
             pace.throttled()
         # Outside the handler: the client's error names the request, and perhaps its signature.
@@ -371,14 +364,17 @@ class _CloudFile(RangedFile):
     def __init__(self, store: CloudStore, path: str, size_bytes: int) -> None:
         super().__init__()
         self._store, self._path, self._size_bytes = store, path, size_bytes
+        self._etag: str | None = None
 
     def read_at(self, position: int, size: int) -> bytes:
         """Read a range."""
         length = min(size, self._size_bytes - position)
         if length <= 0:
             return b""
-        (content,) = self._store.read_ranges(self._path, [ByteRange(position, length)])
-        return bytes(content)
+        wanted = [ByteRange(position, length)]
+        version = self._store.read_version(self._path, wanted, etag=self._etag)
+        self._etag = version.etag
+        return bytes(version.contents[0])
 
     def size_bytes(self) -> int:
         """Return the size known when the file was opened."""
@@ -386,14 +382,3 @@ class _CloudFile(RangedFile):
 
     def release(self) -> None:
         """Do nothing: no resource is open."""
-
-
-async def _step(answer: Awaitable[T], call: Call) -> T:
-    """Wait for one answer, at most as long as the call allows."""
-    return await asyncio.wait_for(answer, call.timeout_s())
-
-
-async def _chunks(answer: Any, chunk_bytes: int, call: Call) -> AsyncIterator[Any]:
-    stream = answer.stream(min_chunk_size=chunk_bytes)
-    while (chunk := await _step(anext(stream, None), call)) is not None:
-        yield chunk

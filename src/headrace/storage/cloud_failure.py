@@ -30,7 +30,11 @@ from headrace.errors import (
 from headrace.storage.address import Address, Service
 
 _STATUS = re.compile(r"status code: (\d{3})")
-_SERVICE_CODE = re.compile(r"<Code>([A-Za-z0-9._\-]{1,80})</Code>|\"reason\": ?\"(\w{1,80})\"")
+_WORDS = r"(?:[A-Z]{1,6}[a-z]+[0-9]{0,4}|[A-Z]{2,6}[0-9]{1,4})"
+_SERVICE_CODE = re.compile(
+    rf"<Code>(?=.{{2,80}}<)({_WORDS}+)</Code>|\"reason\": ?\"(?=.{{2,80}}\")([a-z]+{_WORDS}*)\""
+)
+"""Joined words only: a server may put anything there, even a part of the request's signature."""
 _EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 _SKEWED = frozenset({"RequestTimeTooSkewed", "RequestExpired"})
 _WRONG_KEY = frozenset(
@@ -52,6 +56,7 @@ _THROTTLED = frozenset({"SlowDown", "Throttling", "ThrottlingException", "Reques
 _SERVER_ERROR, _TOO_MANY, _UNAVAILABLE, _NOT_FOUND = 500, 429, 503, 404
 _TIMEOUT, _UNAUTHENTICATED, _FORBIDDEN = 408, 401, 403
 UNSATISFIABLE = 416
+_UNTRUSTED = ("invalid peer certificate", "InvalidCertificate", "certificate verify failed")
 
 SET_UP = {
     Service.S3: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or the storage "
@@ -128,6 +133,9 @@ def _by_text(path: str, text: str, address: Address, code: str) -> StorageError:
     if status is None and _is_about_credentials(text, address.service):
         reason = "there are no credentials"
         return CredentialError(store=address.root, reason=reason, next_step=SET_UP[address.service])
+    if status is None and any(mark in text for mark in _UNTRUSTED):
+        reason = "the store's TLS certificate is not trusted (the storage option root_certificate)"
+        return StoreFailedError(path=path, reason=reason, transient=False)
     reason = f"the store answered {status} {code}".strip() if status else _connection(text)
     is_refusal = status is not None and status < _SERVER_ERROR and status != _TIMEOUT
     return StoreFailedError(path=path, reason=reason, transient=not is_refusal)
@@ -149,5 +157,5 @@ def _connection(text: str) -> str:
     if "kind: Connect" in text:
         return "the store cannot be reached"
     if "body error" in text or "kind: Decode" in text or "IncompleteMessage" in text:
-        return "the answer broke off"
+        return "the response ended early"
     return "the request failed"

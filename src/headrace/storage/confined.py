@@ -47,6 +47,8 @@ class ConfinedRoutingStore(RoutingStore):
         is_absolute = path.startswith("/") or "://" in path
         if is_absolute and not path.startswith((f"{self.root}/", *self._prefixes)):
             raise UnsafePathError(path=path, reason="it leads out of the roots that are allowed")
+        if is_absolute and ".." in path.split("/"):
+            raise UnsafePathError(path=path, reason="it leads out of its folder")
         return super()._locate(path)
 
 

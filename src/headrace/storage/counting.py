@@ -87,9 +87,11 @@ class CountingStore:
         self._meter.count(requests=1, bytes_read=len(tail.content))
         return tail
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Contents:
         """Read several ranges; counts the requests that remain after coalescing."""
-        contents = self._inner.read_ranges(path, ranges)
+        contents = self._inner.read_ranges(path, ranges, etag=etag)
         requests = coalesce(ranges, self._inner.request_cost.coalescing)
         size_bytes = sum(request.length for request in requests)
         self._meter.count(requests=len(requests), bytes_read=size_bytes)

@@ -70,7 +70,13 @@ class LocalStore:
             file.seek(max(size - size_bytes_wanted, 0))
             return Tail(file.read(), size)
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self,
+        path: str,
+        ranges: Sequence[ByteRange],
+        *,
+        etag: str | None = None,  # noqa: ARG002  (files have none)
+    ) -> Contents:
         """Read several ranges of a file."""
         requests = coalesce(ranges, self.request_cost.coalescing)
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:

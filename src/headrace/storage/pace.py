@@ -28,21 +28,23 @@ class Pace:
         self._resume_at = 0.0
 
     @asynccontextmanager
-    async def admitted(self) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it while the request is in flight."""
-        while self._under_way >= int(self.limit):
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
-        self._under_way += 1
+    async def admitted(self, *, longest_s: float | None = None) -> AsyncIterator[None]:
+        """Wait for a slot, and hold it while the request is in flight.
+
+        Raises:
+            TimeoutError: the wait took longer than `longest_s`.
+        """
+        async with asyncio.timeout(longest_s):
+            await self._take_slot()
         try:
-            # The pause may be extended while this request sleeps.
-            while (wait_s := self._resume_at - time.monotonic()) > 0:  # noqa: ASYNC110
-                await asyncio.sleep(wait_s)
+            async with asyncio.timeout(longest_s):
+                # The pause may be extended while this request sleeps.
+                while (wait_s := self._resume_at - time.monotonic()) > 0:  # noqa: ASYNC110
+                    await asyncio.sleep(wait_s)
             yield
         finally:
             self._under_way -= 1
-            self._wake()
+            self._hand_over()
 
     def answered(self) -> None:
         """Record an answer: end the backoff and raise the limit slightly."""
@@ -58,9 +60,26 @@ class Pace:
         self._pause_s = min(max(self._pause_s * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
         self._resume_at = now + self._pause_s
 
-    def _wake(self) -> None:
-        while self._waiting:
+    async def _take_slot(self) -> None:
+        if self._under_way < int(self.limit) and not self._waiting:
+            self._under_way += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            elif not turn.cancelled():  # it had the slot already
+                self._under_way -= 1
+                self._hand_over()
+            raise
+
+    def _hand_over(self) -> None:
+        """Give the free slots to those who wait, in the order in which they came."""
+        while self._waiting and self._under_way < int(self.limit):
             turn = self._waiting.popleft()
             if not turn.done():
+                self._under_way += 1
                 turn.set_result(None)
-                return

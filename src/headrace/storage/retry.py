@@ -33,7 +33,9 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     backoff_ms: int = 50
     """The longest delay before the second attempt; it doubles with each further attempt."""
     deadline_ms: int = 30_000
-    """No attempt starts later than this after the first; one that hangs is cancelled then."""
+    """No attempt starts later than this after the first; one that hangs is cancelled then.
+
+    An attempt whose bytes keep arriving is not cancelled."""
     timeout_ms: int = 20_000
     """The longest time to wait for an answer, or for the next part of one."""
 

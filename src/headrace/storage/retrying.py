@@ -73,9 +73,11 @@ class RetryingStore:
             ),
         )
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Contents:
         """Read several ranges of an object."""
-        return self._retrier.run(path, lambda: self._inner.read_ranges(path, ranges))
+        return self._retrier.run(path, lambda: self._inner.read_ranges(path, ranges, etag=etag))
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """Read an object in chunks."""

@@ -67,10 +67,12 @@ class RoutingStore:
         store, place = self._locate(path)
         return store.read_tail(place, size_bytes_wanted=size_bytes_wanted, object_size=object_size)
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Contents:
         """Read several ranges of an object."""
         store, place = self._locate(path)
-        return store.read_ranges(place, ranges)
+        return store.read_ranges(place, ranges, etag=etag)
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """Read an object in chunks."""

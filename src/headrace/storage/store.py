@@ -57,6 +57,8 @@ class Tail(NamedTuple):
 
     content: bytes
     object_size: int
+    etag: str | None = None
+    """The version that the bytes belong to; None if the store has no ETags."""
 
 
 class Store(Protocol):
@@ -101,6 +103,8 @@ class Store(Protocol):
     ) -> Tail:
         """Read the last bytes of an object, or all of a smaller one, in one request.
 
+        A store with ETags returns the one of the bytes, for `read_ranges`.
+
         Args:
             path: The object.
             size_bytes_wanted: The maximum number of bytes to read.
@@ -111,12 +115,25 @@ class Store(Protocol):
             file.seek(max(size - size_bytes_wanted, 0))
             return Tail(file.read(size_bytes_wanted), size)
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self,
+        path: str,
+        ranges: Sequence[ByteRange],
+        *,
+        etag: str | None = None,  # noqa: ARG002  (an open file is one version)
+    ) -> Contents:
         """Read several ranges of an object and return their bytes in the same order.
 
-        Ranges are coalesced according to `request_cost` and may be fetched concurrently.
+        Ranges are coalesced according to `request_cost` and may be fetched concurrently. All of
+        them come from the same version of the object, as far as the store has ETags.
+
+        Args:
+            path: The object.
+            ranges: The ranges, in any order.
+            etag: The version to read; None reads the current one.
 
         Raises:
+            ObjectChangedError: the object has another ETag, or was replaced during the call.
             ObjectTooShortError: the object ends before one of the ranges does.
         """
         requests = coalesce(ranges, self.request_cost.coalescing)

@@ -18,11 +18,12 @@ from headrace.errors import (
     ReadOnlyStoreError,
     StoreFailedError,
 )
-from headrace.storage.byte_range import ByteRange, Contents
+from headrace.storage.byte_range import ByteRange
 from headrace.storage.call import Call, current_call
 from headrace.storage.cloud import CloudStore, RangeIgnoredError
 from headrace.storage.request_loop import request_loop
 from headrace.storage.store import ObjectMeta, PutMode, Tail
+from headrace.storage.version import Version, check_version
 
 _AT_ONCE = 32
 
@@ -72,16 +73,20 @@ class WebStore(CloudStore):
                 raise answer
             yield self._meta(answer)
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_version(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Version:
         """Read several ranges; reads the whole file if the server ignores ranges."""
         try:
-            return super().read_ranges(path, ranges)
+            return super().read_version(path, ranges, etag=etag)
         except RangeIgnoredError:
-            whole = self.read(path)
+            whole = self.read_whole(path)
+        check_version(path, [whole.etag], etag)
         for span in ranges:
-            if span.stop > len(whole):
+            if span.stop > whole.object_size:
                 raise ObjectTooShortError(path=path, expected_bytes=span.stop)
-        return [memoryview(whole)[span.start : span.stop] for span in ranges]
+        content = memoryview(whole.content)
+        return Version([content[span.start : span.stop] for span in ranges], whole.etag)
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
@@ -92,8 +97,9 @@ class WebStore(CloudStore):
                 path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
             )
         except RangeIgnoredError:
-            whole = self.read(path)
-        return Tail(whole[max(len(whole) - size_bytes_wanted, 0) :], len(whole))
+            whole = self.read_whole(path)
+        start = max(whole.object_size - size_bytes_wanted, 0)
+        return whole._replace(content=whole.content[start:])
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:  # noqa: ARG002
         """Raise `ReadOnlyStoreError`."""

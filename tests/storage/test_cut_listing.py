@@ -1,0 +1,46 @@
+"""Listings of servers that know less of S3's protocol than they should."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from headrace.errors import StoreFailedError
+from headrace.wiring import open_store
+from tests.emulator.bucket import Bucket, served
+
+
+def bucket_of(names: Iterable[str], *, tokens: bool, offsets: bool) -> Bucket:
+    objects = {f"t/log/{name}": (lambda _: b"") for name in names}
+    return Bucket(objects, knows_tokens=tokens, knows_offsets=offsets)
+
+
+@pytest.mark.parametrize("count", [999, 1000, 1001, 2500])
+@pytest.mark.parametrize(
+    "known", [{"tokens": True, "offsets": True}, {"tokens": False, "offsets": True}]
+)
+def test_a_listing_without_continuation_tokens_goes_on_after_its_last_name(
+    count: int, known: dict[str, bool]
+) -> None:
+    names = [f"{number:06}" for number in range(count)]
+    with served(bucket_of(names, **known)) as options:
+        store = open_store("s3://lake/t", options=options)
+        assert [meta.path for meta in store.list("log")] == [f"log/{name}" for name in names]
+        assert len(list(store.list_tree("log"))) == count
+        assert next(store.list("log", start_from="000500")).path == "log/000500"
+
+
+def test_a_listing_that_cannot_go_on_is_an_error() -> None:
+    names = [f"{number:06}" for number in range(1500)]
+    bucket = bucket_of(names, tokens=False, offsets=False)
+    with served(bucket) as options:
+        store = open_store("s3://lake/t", options=options)
+        with pytest.raises(StoreFailedError, match="cannot continue") as raised:
+            list(store.list("log"))
+        assert not raised.value.transient
+
+
+def test_a_server_that_ignores_offsets_but_knows_tokens_is_listed_whole() -> None:
+    names = [f"{number:06}" for number in range(2000)]
+    with served(bucket_of(names, tokens=True, offsets=False)) as options:
+        store = open_store("s3://lake/t", options=options)
+        assert [meta.path for meta in store.list("log")] == [f"log/{name}" for name in names]
