@@ -8,7 +8,7 @@ from headrace.errors import PredicateTypeError, UnknownColumnError
 from headrace.expr.bind import bind
 from headrace.expr.node import Basis, BoundPredicate, Compare, IsNull, Opaque
 from headrace.expr.parse import parse_predicate
-from headrace.expr.reference import needs_statistics, statistics_leaves
+from headrace.expr.reference import needs_statistics, statistics_paths
 from headrace.protocol.schema import (
     ArrayType,
     DataType,
@@ -249,7 +249,7 @@ def test_only_partition_columns_are_exact() -> None:
 
 def test_the_leaves_are_those_whose_statistics_can_help() -> None:
     predicate = _bind("p = '2024-01-01' AND (l > 1 OR NOT l < 0) AND f(i) AND mapped IS NULL")
-    assert statistics_leaves(predicate) == (("l",), ("col-1",))
+    assert statistics_paths(predicate) == (("l",), ("col-1",))
 
 
 @pytest.mark.parametrize(

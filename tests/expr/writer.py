@@ -204,13 +204,13 @@ class WrittenFiles:
     def stats_json(self) -> pa.StringArray | None:
         return pa.array([f.json for f in self.files], pa.string())
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
-        if not any(leaf in f.parsed for f in self.files):
+    def stats_parsed(self, path: tuple[str, ...]) -> pa.Array | None:
+        if not any(path in f.parsed for f in self.files):
             return None
         kind = pa.int64()
-        if leaf[0] in ("minValues", "maxValues"):
-            kind = arrow_type(COLUMNS[leaf[-1]])
-        fitting = [_fitting(f.parsed.get(leaf), kind) for f in self.files]
+        if path[0] in ("minValues", "maxValues"):
+            kind = arrow_type(COLUMNS[path[-1]])
+        fitting = [_fitting(f.parsed.get(path), kind) for f in self.files]
         return pa.array(fitting, kind)
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.protocol import light
-from tests.lake.action import add, opening, statistics
+from tests.lake.action import add, opening, remove, statistics
 from tests.lake.log import write_history
 
 KINDS = [
@@ -88,6 +89,8 @@ def test_masked_numbers_are_null() -> None:
 COLD = {
     "files of a partition": "list(snapshot.scan(\"part = 'x'\"))",
     "files by statistics": 'list(snapshot.scan("id > 5"))',
+    "files in batches": "list(snapshot.scan().batches())",
+    "files in batches under a condition": 'list(snapshot.scan("id > 5").batches())',
     "a count": "snapshot.count()",
     "a count of a partition": "snapshot.count(\"part = 'x'\")",
     "rows": "snapshot.rows().read_all()",
@@ -96,22 +99,42 @@ COLD = {
 
 
 def write_table(folder: Path) -> None:
-    for name in "ab":
-        pq.write_table(pa.table({"id": pa.array(range(9), pa.int64())}), folder / name)
+    """Write three files, one without statistics, and a commit that removes another."""
     values: list[dict[str, str | None]] = [{"part": "x", "n": "1"}, {"part": "y", "n": None}]
-    adds = [
-        add(name, size=(folder / name).stat().st_size, stats=statistics(9), partition_values=v)
-        for name, v in zip("ab", values, strict=True)
-    ]
-    write_history(folder, [[*opening(), *adds]])
+    adds = []
+    for name, partition in zip("abc", [*values, values[0]], strict=True):
+        pq.write_table(pa.table({"id": pa.array(range(9), pa.int64())}), folder / name)
+        size = (folder / name).stat().st_size
+        stats = None if name == "c" else statistics(9)
+        adds.append(add(name, size=size, stats=stats, partition_values=partition))
+    write_history(folder, [[*opening(), *adds], [remove("a")]])
 
 
 @pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
 @pytest.mark.parametrize("reading", COLD.values(), ids=COLD)
-def test_a_cold_read_does_not_import_pandas(tmp_path: Path, reading: str) -> None:
+@pytest.mark.parametrize("base", ["commits", "checkpoint"])
+def test_a_cold_read_does_not_import_pandas(tmp_path: Path, base: str, reading: str) -> None:
     write_table(tmp_path)
+    if base == "checkpoint":
+        DeltaTable(tmp_path, version=0).create_checkpoint()
     script = (
         f"import sys, headrace; snapshot = headrace.Table({str(tmp_path)!r}).snapshot(); {reading};"
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
+def test_filtering_texts_with_nulls_does_not_import_pandas() -> None:
+    """The compiled loop takes no nulls; what does its work must not be slow for its imports."""
+    script = (
+        "import sys, numpy, pyarrow\n"
+        "from headrace.compiled.memory import Memory\n"
+        "from headrace.compiled.text_copies import selected_texts\n"
+        "texts = pyarrow.StringArray.from_buffers(2, pyarrow.py_buffer(bytes(12)), "
+        "pyarrow.py_buffer(b''), pyarrow.py_buffer(b'\\1'), 1)\n"
+        "kept = selected_texts(texts, numpy.array([True, False]), Memory())\n"
+        "assert kept.to_pylist() == ['']\n"
         "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

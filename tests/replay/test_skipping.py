@@ -66,8 +66,8 @@ class Files:
             return None
         return pa.array(self.stats or [None] * len(self), pa.string())
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
-        return self.parsed.get(leaf)
+    def stats_parsed(self, path: tuple[str, ...]) -> pa.Array | None:
+        return self.parsed.get(path)
 
 
 def _keep(where: str, files: Files) -> list[bool]:

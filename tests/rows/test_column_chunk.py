@@ -106,6 +106,22 @@ def test_codes_stand_for_the_values_that_arrow_decodes(data: st.DataObject) -> N
     assert joined.combine_chunks().equals(stored)
 
 
+def test_nulls_survive_where_the_dictionary_of_a_chunk_ends_within_a_batch() -> None:
+    texts = [None if number % 3 == 1 else f"{number:09}" for number in range(400)]
+    column = pa.array(texts)
+    content = written(
+        pa.table({"c": column}),
+        dictionary_pagesize_limit=600,
+        data_page_size=200,
+        write_batch_size=20,
+    )
+    chunk = open_chunk(content, 0)
+    assert chunk is not None
+    decoded = chunk.take_codes(len(column))
+    assert not pa.types.is_dictionary(decoded.type), "the dictionary should have ended"
+    assert decoded.equals(column)
+
+
 @pytest.mark.property
 @settings(max_examples=examples(60), deadline=None)
 @given(

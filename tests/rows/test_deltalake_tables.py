@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -121,3 +122,25 @@ def test_decimals_beyond_64_bits_are_found_though_their_statistics_are_clipped(
     for condition, found in ((f"n = {large}", 0), (f"n <= -{large}", 1), (f"n >= {large}", 0)):
         assert snapshot.rows(condition).read_all()["id"].to_pylist() == [found]
         assert snapshot.count(condition) == 1
+
+
+OVERFLOWING = {
+    "s < '000000500000'": pc.field("s") < "000000500000",
+    "s IS NULL": pc.field("s").is_null(),
+    "s >= '0' AND id > 1000": (pc.field("s") >= "0") & (pc.field("id") > 1000),
+}
+
+
+@pytest.mark.parametrize(("where", "expected"), OVERFLOWING.items(), ids=OVERFLOWING)
+def test_rows_are_right_where_a_dictionary_overflows(
+    tmp_path: Path, where: str, expected: pc.Expression
+) -> None:
+    """A writer whose dictionary is full goes on with plain pages, often within a batch of rows."""
+    words = [
+        None if number * number % 7 < 3 and number // 1000 % 2 else f"{number * 7919 % 1000003:012}"
+        for number in range(300_000)
+    ]
+    table = pa.table({"id": pa.array(range(len(words))), "s": pa.array(words)})
+    write_deltalake(tmp_path, table)
+    result = open_snapshot(tmp_path).rows(where).read_all()
+    assert result.sort_by("id").to_pydict() == table.filter(expected).to_pydict()

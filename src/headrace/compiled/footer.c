@@ -150,7 +150,7 @@ int64_t headrace_append_file(
     headrace_column *column = to->columns + to->column;
     headrace_batch *batch = to->batches + to->column;
     if (!to->is_begun) {
-      if (!begin_chunk(file, size, footer, to->leaves[to->column], column)) return HEADRACE_UNUSUAL;
+      if (!begin_chunk(file, size, footer, to->leaf_columns[to->column], column)) return HEADRACE_UNUSUAL;
       batch->rows += footer->rows;
       to->is_begun = 1;
     }

@@ -56,7 +56,7 @@ class Appending(Structure):
 
     _fields_ = (
         ("count", c_int64),
-        ("leaves", c_void_p),
+        ("leaf_columns", c_void_p),
         ("columns", POINTER(Column)),
         ("batches", POINTER(Batch)),
         ("column", c_int64),

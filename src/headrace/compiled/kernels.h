@@ -138,7 +138,7 @@ int64_t headrace_read_footer(const uint8_t *file, int64_t size, headrace_footer 
 /* Columns to which the rows of small files are appended, one file after the other. */
 typedef struct {
   int64_t count;
-  const int32_t *leaves; /* the leaf column number of each column in the file */
+  const int32_t *leaf_columns; /* the leaf column number of each column in the file */
   headrace_column *columns;
   headrace_batch *batches;
   int64_t column;   /* the column being decoded; zero at the start of a file */

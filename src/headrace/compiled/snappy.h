@@ -60,8 +60,9 @@ static inline uint64_t rotated(uint64_t word, uint64_t bits) {
 /* Decompress a sequence of short literals and of copies from four or eight bytes back, as in plain
    integers that differ little. The last eight written bytes stay in a register: loading them again
    would wait for overlapping stores. Stops at any other element. At least 8 bytes must already be
-   written. */
-static inline void decompress_integers(
+   written. Not inline: inside `decompress_usual` it makes compilers branch there, and texts take half
+   as long again. */
+static __attribute__((noinline)) void decompress_integers(
     const uint8_t **read, const uint8_t *read_end, uint8_t **written, const uint8_t *write_end) {
   const uint8_t *at = *read;
   uint8_t *to = *written;

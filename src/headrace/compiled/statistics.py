@@ -1,6 +1,7 @@
-"""Read a few leaves of many JSON documents into Arrow columns.
+"""Read a few leaf columns of many JSON documents into Arrow columns.
 
-Documents and the kinds of leaves enter. A column per leaf leaves, or None if a document is unusual.
+Documents and the kinds of leaf columns enter. An Arrow column for each leaves, or None if a
+document is unusual.
 """
 
 import re
@@ -26,7 +27,7 @@ _NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
 
 
 class Kind(IntEnum):
-    """The kind of a leaf, as in kernels.h."""
+    """The kind of a leaf column, as in kernels.h."""
 
     INTEGER = 1
     BOOLEAN = 2
@@ -38,21 +39,23 @@ class Kind(IntEnum):
 
     @property
     def is_text(self) -> bool:
-        """Whether the leaf becomes a string column."""
+        """Whether the leaf column becomes a string column."""
         return self >= Kind.STRING
 
 
-def read_leaves(texts: pa.BinaryArray, leaves: Mapping[Path, Kind]) -> dict[Path, pa.Array] | None:
-    """Return the values of each leaf, null where absent; None if any document is unusual.
+def read_leaf_columns(
+    texts: pa.BinaryArray, types: Mapping[Path, Kind]
+) -> dict[Path, pa.Array] | None:
+    """Return the values of each leaf column, null where absent; None if any document is unusual.
 
     Integers and booleans become int64, all else string; a number has at most 38 characters. Text
-    that is not enclosed in braces has no leaves.
+    that is not enclosed in braces has no leaf columns.
     """
     read = function("headrace_leaves", *_ARGUMENTS)
-    paths = _paths(leaves)
+    paths = _paths(types)
     if read is None or len(paths) > _MOST_NODES or _need_escapes(paths):
         return None
-    columns = {leaf: _column(kind, texts) for leaf, kind in leaves.items()}
+    columns = {path: _column(kind, texts) for path, kind in types.items()}
     nodes = (_Node * len(paths))(*(_node(path, paths, columns.get(path)) for path in paths))
     validity, offsets, data = texts.buffers()
     size = 0 if data is None else data.size
@@ -60,7 +63,7 @@ def read_leaves(texts: pa.BinaryArray, leaves: Mapping[Path, Kind]) -> dict[Path
     if not read(*at, texts.offset, len(texts), byref(nodes), len(nodes)):
         return None
     try:
-        return {leaf: column.array(len(texts)) for leaf, column in columns.items()}
+        return {path: column.array(len(texts)) for path, column in columns.items()}
     except pa.ArrowInvalid:  # some string is not UTF-8
         return None
 
@@ -79,7 +82,7 @@ class _Node(Structure):
 
 
 class _Column(msgspec.Struct, frozen=True):
-    """The buffers that the loop fills for a leaf."""
+    """The buffers that the loop fills for a leaf column."""
 
     kind: Kind
     valid: npt.NDArray[np.uint8]
@@ -107,9 +110,9 @@ def _column(kind: Kind, texts: pa.BinaryArray) -> _Column:
     return _Column(kind, valid, np.zeros(rows + 1, np.int32), np.empty(texts.nbytes, np.uint8))
 
 
-def _paths(leaves: Mapping[Path, Kind]) -> list[Path]:
+def _paths(types: Mapping[Path, Kind]) -> list[Path]:
     """Return all prefixes of the leaf paths, level by level, so that siblings are adjacent."""
-    prefixes = {leaf[:depth] for leaf in leaves for depth in range(len(leaf) + 1)} | {()}
+    prefixes = {path[:depth] for path in types for depth in range(len(path) + 1)} | {()}
     return sorted(prefixes, key=lambda path: (len(path), path))
 
 

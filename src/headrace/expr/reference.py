@@ -39,7 +39,7 @@ def null_tested_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
     return frozenset(column for column, tests in _column_tests(predicate) if _Test.NULLS in tests)
 
 
-def statistics_leaves(predicate: BoundPredicate) -> tuple[tuple[str, ...], ...]:
+def statistics_paths(predicate: BoundPredicate) -> tuple[tuple[str, ...], ...]:
     """Return the physical paths of the columns whose statistics the predicate can use."""
     columns = evaluated_columns(predicate)
     return tuple(column.physical_path for column in columns if not column.is_partition)
@@ -47,7 +47,13 @@ def statistics_leaves(predicate: BoundPredicate) -> tuple[tuple[str, ...], ...]:
 
 def needs_statistics(predicate: BoundPredicate) -> bool:
     """Whether anything besides partition values can change the result."""
-    return bool(statistics_leaves(predicate))
+    return bool(statistics_paths(predicate))
+
+
+def can_prune_by_partition(predicate: BoundPredicate) -> bool:
+    """Whether partition values alone can make the predicate false."""
+    conjuncts = predicate.parts if isinstance(predicate, And) else (predicate,)
+    return any(evaluated_columns(part) and not needs_statistics(part) for part in conjuncts)
 
 
 def opaque_parts(predicate: BoundPredicate) -> Iterator[Opaque]:

@@ -20,18 +20,18 @@ class Meter:
         """The number of keys in the seen set. All workers share the set, so sizes are not added
         up. A forward scan fills the set twice with the same keys, so the size is final after the
         first pass."""
-        self.files_given = 0
+        self.files_emitted = 0
         """The number of files emitted to the caller; set only by the emitting thread."""
         self.fell_back: str | None = None
         """Why the scan fell back to the forward strategy, if it did."""
-        self._has_given_all = False
+        self._is_final = False
 
     @property
     def counts(self) -> Counts:
         """A copy of the current counts."""
         with self._lock:
             counts = copy(self._counts)
-        counts.adds_emitted += self.files_given
+        counts.adds_emitted += self.files_emitted
         return counts
 
     @property
@@ -59,20 +59,20 @@ class Meter:
         """Restart the clock."""
         self._started_ns = time.monotonic_ns()
 
-    def give(self, files: int) -> None:
+    def count_emitted(self, files: int) -> None:
         """Count files emitted to the caller while the replay continues."""
         self.first_file()
         with self._lock:
-            if not self._has_given_all:
-                self.files_given += files
+            if not self._is_final:
+                self.files_emitted += files
 
-    def give_all(self, files: int) -> None:
+    def set_emitted(self, files: int) -> None:
         """Set the final number of files, including those the caller has not fetched yet."""
         if files:
             self.first_file()
         with self._lock:
-            self._has_given_all = True
-            self.files_given = files
+            self._is_final = True
+            self.files_emitted = files
 
     def first_file(self) -> None:
         """Record when the first file reaches the caller; later calls do nothing."""

@@ -4,7 +4,7 @@ A path in the log is a URI, relative to the table or absolute. Two spellings of 
 (`/x` and `file:///x`, `a%2Db` and `a-b`) must have the same key.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
 import msgspec
@@ -44,3 +44,28 @@ def canonical_path(path: str) -> str:
     if path.startswith(_SCHEME):
         return "/" + path[len(_SCHEME) :].lstrip("/")
     return path
+
+
+def path_range(paths: Iterable[str]) -> tuple[str, str]:
+    """Return bounds of some paths, both as written and in canonical form; valid Unicode."""
+    spellings = [spelling for path in paths for spelling in _spellings(path)]
+    return min(spellings), max(spellings)
+
+
+def _spellings(path: str) -> Iterator[str]:
+    yield path
+    canonical = canonical_path(path) if "%" in path or path.startswith(_SCHEME) else path
+    if canonical == path:
+        return
+    # Bytes that are not UTF-8 become surrogates, which no file can hold: enclose them.
+    valid = canonical.encode(errors="surrogateescape").decode(errors="replace")
+    if valid == canonical:
+        yield canonical
+        return
+    is_surrogate = (_FIRST_SURROGATE <= letter <= _LAST_SURROGATE for letter in canonical)
+    prefix = canonical[: list(is_surrogate).index(True)]
+    yield prefix
+    yield prefix + _LAST
+
+
+_FIRST_SURROGATE, _LAST_SURROGATE, _LAST = "\ud800", "\udfff", "\U0010ffff"

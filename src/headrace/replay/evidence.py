@@ -36,7 +36,7 @@ class StatisticsSource(Protocol):
     def stats_json(self) -> pa.StringArray | None:
         """Return the statistics as JSON text; None if there is no such column."""
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
+    def stats_parsed(self, path: tuple[str, ...]) -> pa.Array | None:
         """Return a typed column, such as `("minValues", "a", "b")`; None if there is none."""
 
 
@@ -86,25 +86,25 @@ class _Selected(msgspec.Struct, frozen=True):
 
     def has_parsed(self, columns: Sequence[StatisticsColumn]) -> bool:
         """Whether any of these columns has a typed statistic."""
-        leaves: list[tuple[str, ...]] = [("numRecords",)]
-        leaves += [(kind, *c.path) for c in columns for kind in _KINDS]
-        return any(self.files.stats_parsed(leaf) is not None for leaf in leaves)
+        paths: list[tuple[str, ...]] = [("numRecords",)]
+        paths += [(kind, *c.path) for c in columns for kind in _KINDS]
+        return any(self.files.stats_parsed(path) is not None for path in paths)
 
     def parsed(self, columns: Sequence[StatisticsColumn]) -> FileStatistics:
         return FileStatistics(
-            num_records=self._leaf(("numRecords",), pa.int64()),
+            num_records=self._statistic(("numRecords",), pa.int64()),
             columns={
                 column.path: ColumnStatistics(
-                    minimum=self._leaf(("minValues", *column.path), extreme_type(column)),
-                    maximum=self._leaf(("maxValues", *column.path), extreme_type(column)),
-                    null_count=self._leaf(("nullCount", *column.path), pa.int64()),
+                    minimum=self._statistic(("minValues", *column.path), extreme_type(column)),
+                    maximum=self._statistic(("maxValues", *column.path), extreme_type(column)),
+                    null_count=self._statistic(("nullCount", *column.path), pa.int64()),
                 )
                 for column in columns
             },
         )
 
-    def _leaf(self, leaf: tuple[str, ...], target: pa.DataType) -> pa.Array:
-        stored = None if pa.types.is_null(target) else self.files.stats_parsed(leaf)
+    def _statistic(self, path: tuple[str, ...], target: pa.DataType) -> pa.Array:
+        stored = None if pa.types.is_null(target) else self.files.stats_parsed(path)
         array = self._select(stored)
         if array is not None:
             array = _widened(array, target)

@@ -4,7 +4,7 @@ The requested fields and the predicate enter; dotted column names leave.
 """
 
 from headrace.expr.node import BoundPredicate
-from headrace.expr.reference import evaluated_columns, statistics_leaves
+from headrace.expr.reference import evaluated_columns, statistics_paths
 
 ADD_FIELDS = (
     "path",
@@ -40,9 +40,9 @@ def add_columns(
 ) -> tuple[str, ...]:
     """Return the columns to read of a checkpoint: no removes, but also parsed statistics."""
     fields = _fields(projection, predicate)
-    leaves = () if predicate is None else statistics_leaves(predicate)
-    if leaves:
-        fields += _parsed_statistics(leaves)
+    paths = () if predicate is None else statistics_paths(predicate)
+    if paths:
+        fields += _parsed_statistics(paths)
     return tuple(f"add.{name}" for name in dict.fromkeys(fields))
 
 
@@ -51,16 +51,16 @@ def _fields(projection: tuple[str, ...], predicate: BoundPredicate | None) -> li
     if predicate is not None:
         if any(column.is_partition for column in evaluated_columns(predicate)):
             fields.append("partitionValues")
-        if statistics_leaves(predicate):
+        if statistics_paths(predicate):
             fields.append("stats")
     return fields
 
 
-def _parsed_statistics(leaves: tuple[tuple[str, ...], ...]) -> list[str]:
-    if any("." in name for leaf in leaves for name in leaf):
+def _parsed_statistics(paths: tuple[tuple[str, ...], ...]) -> list[str]:
+    if any("." in name for path in paths for name in path):
         return ["stats_parsed"]  # a dotted path would be ambiguous if a name contains a dot
     kinds = ("minValues", "maxValues", "nullCount")
     return [
         "stats_parsed.numRecords",
-        *(f"stats_parsed.{kind}.{'.'.join(leaf)}" for leaf in leaves for kind in kinds),
+        *(f"stats_parsed.{kind}.{'.'.join(path)}" for path in paths for kind in kinds),
     ]

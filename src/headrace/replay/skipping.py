@@ -19,7 +19,7 @@ from headrace.expr.reference import (
     needs_statistics,
     null_tested_columns,
     ordered_columns,
-    statistics_leaves,
+    statistics_paths,
 )
 from headrace.protocol import light
 from headrace.protocol.arrow_value import typed_array
@@ -34,7 +34,7 @@ from headrace.protocol.statistics.decode import (
 from headrace.protocol.value import is_ordered
 from headrace.replay.evidence import StatisticsSource, read_statistics
 
-__all__ = ["FileColumns", "certain_mask", "keep_mask", "needs_statistics", "statistics_leaves"]
+__all__ = ["FileColumns", "certain_mask", "keep_mask", "needs_statistics", "statistics_paths"]
 
 
 class FileColumns(StatisticsSource, Protocol):

@@ -21,7 +21,7 @@ from headrace.rows.chunk_layout import ChunkLayout, chunk_layout
 from headrace.rows.chunk_output import COPY_STEP_BYTES, ChunkOutput, UnusualChunkError
 from headrace.rows.data_file import DataFile, RowSource
 from headrace.rows.file_plan import FilePlan
-from headrace.rows.reading import ReadLeaf
+from headrace.rows.reading import ReadLeafColumn
 from headrace.rows.stored_rows import StoredRows
 from headrace.storage.local_file import find_local_file
 
@@ -40,7 +40,7 @@ class FileKind(msgspec.Struct, frozen=True):
     plan: FilePlan
     layouts: Mapping[int, ChunkLayout]
     """The layout of each decoded column, by its position in the file."""
-    leaves: Any
+    leaf_columns: Any
     """The leaf column number of each of these columns, as a NumPy array."""
 
 
@@ -81,20 +81,20 @@ class AlikeFiles:
         except (pa.ArrowException, OSError, UnicodeDecodeError, HeadraceError):
             return None  # reading it with Arrow reports the error
         layouts: dict[int, ChunkLayout] = {}
-        leaves: dict[int, int] = {}
+        leaf_columns: dict[int, int] = {}
         for column in (*plan.columns.values(), *plan.predicate_columns.values()):
             if column is None:
                 continue
-            if not isinstance(column.reading, ReadLeaf):
+            if not isinstance(column.reading, ReadLeafColumn):
                 return None
-            leaf = column.reading.leaf
-            layout = chunk_layout(column.reading.source, parquet.schema.column(leaf))
+            leaf_column = column.reading.leaf_column
+            layout = chunk_layout(column.reading.source, parquet.schema.column(leaf_column))
             if layout is None:
                 return None
-            layouts[column.position], leaves[column.position] = layout, leaf
+            layouts[column.position], leaf_columns[column.position] = layout, leaf_column
         if not layouts:
             return None
-        return FileKind(plan, layouts, np.array(list(leaves.values()), np.int32))
+        return FileKind(plan, layouts, np.array(list(leaf_columns.values()), np.int32))
 
 
 class AppendedRows:
@@ -210,10 +210,10 @@ class _Columns:
             self._batches[number] = output.state
             output.state = self._batches[number]
             self._outputs.append(output)
-        self._leaves = kind.leaves
+        self._leaf_columns = kind.leaf_columns
         self._appending = Appending(
             count=len(layouts),
-            leaves=kind.leaves.ctypes.data,
+            leaf_columns=kind.leaf_columns.ctypes.data,
             columns=self._columns,
             batches=self._batches,
         )

@@ -108,10 +108,11 @@ class ColumnChunk:
             return output.codes(self._words)
         # The writer's dictionary was full: the remaining pages contain plain values.
         self._has_codes = False
-        values = self.take(rows - output.state.done)
         if not output.state.written:
-            return values
-        return pa.concat_arrays([output.codes(self._words).dictionary_decode(), values])
+            return self.take(rows - output.state.done)
+        # Decoded first, because `take` reuses the validity buffer of the codes.
+        coded = output.codes(self._words).dictionary_decode()
+        return pa.concat_arrays([coded, self.take(rows - output.state.done)])
 
     def _room_for(self, rows: int) -> Flags:
         """Return a validity buffer, which is reused for the next batch."""

@@ -76,7 +76,7 @@ class _CountByStatistics:
         with self._scan.replay(self._execution, projection=projection) as run:
             for batch in run:
                 files = add_columns(batch, fields)
-                self._execution.meter.give(len(files))
+                self._execution.meter.count_emitted(len(files))
                 unknown = self._count(files)
                 self.unknown_files += len(unknown)
                 if len(unknown):

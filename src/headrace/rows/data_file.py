@@ -126,7 +126,10 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
                     content=content,
                     memory=self.memory,
                     row_groups=self.files.follow(
-                        opened.file, file.uri, parquet.metadata, content.plan.everything.leaves
+                        opened.file,
+                        file.uri,
+                        parquet.metadata,
+                        content.plan.everything.leaf_columns,
                     ),
                 ),
                 meter=self.meter,

@@ -92,16 +92,16 @@ class FileBytes:
         return FileSource(file=opened.enter_context(fetched), is_local=False)
 
     def follow(
-        self, source: FileSource, path: str, parquet: pq.FileMetaData, leaves: Sequence[int]
+        self, source: FileSource, path: str, parquet: pq.FileMetaData, leaf_columns: Sequence[int]
     ) -> "RowGroupBytes | None":
         """Return a prefetcher for some columns of each row group; None if it is not needed."""
         if not isinstance(source.file, FetchedFile):
             return None
-        return RowGroupBytes(self, source.file, path, parquet, leaves)
+        return RowGroupBytes(self, source.file, path, parquet, leaf_columns)
 
-    def windows(self, path: str, ranges: Sequence[ByteRange]) -> Windows:
-        """Prefetch ranges of a remote file."""
-        return Windows(self.store, path, ranges, ahead=self._ahead)
+    def windows(self, path: str, ranges: Sequence[ByteRange], *, etag: str | None) -> Windows:
+        """Prefetch ranges of one version of a remote file."""
+        return Windows(self.store, path, ranges, ahead=self._ahead, etag=etag)
 
     @property
     def is_full(self) -> bool:
@@ -125,13 +125,13 @@ class RowGroupBytes:
         file: FetchedFile,
         path: str,
         footer: pq.FileMetaData,
-        leaves: Sequence[int],
+        leaf_columns: Sequence[int],
     ) -> None:
         self._files = files
         self._file = file
         self._path = path
         self._footer = footer
-        self._leaves = leaves
+        self._leaf_columns = leaf_columns
         self._ahead: dict[int, Windows] = {}
 
     def start(self, groups: Sequence[int]) -> None:
@@ -140,12 +140,13 @@ class RowGroupBytes:
             if group not in self._ahead:
                 if self._ahead and self._files.is_full:
                     break
-                self._ahead[group] = self._files.windows(self._path, self._ranges(group))
+                ranges, etag = self._ranges(group), self._file.etag
+                self._ahead[group] = self._files.windows(self._path, ranges, etag=etag)
         self._file.follow(self._ahead.pop(groups[0]))
 
     def _ranges(self, group: int) -> list[ByteRange]:
         row_group = self._footer.row_group(group)
-        return [chunk_range(row_group.column(leaf)) for leaf in self._leaves]
+        return [chunk_range(row_group.column(leaf_column)) for leaf_column in self._leaf_columns]
 
 
 def _is_small(size_bytes: int) -> bool:

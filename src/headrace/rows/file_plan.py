@@ -14,7 +14,7 @@ from headrace.errors import (
 from headrace.rows.calendar import Calendar
 from headrace.rows.convert import Convert
 from headrace.rows.plain import plain_schema, plain_type
-from headrace.rows.reading import ReadLeaf
+from headrace.rows.reading import ReadLeafColumn
 from headrace.rows.request import RowRequest
 from headrace.rows.resolve import (
     ColumnReading,
@@ -31,16 +31,16 @@ _REMEMBERED = 8
 class Selection(msgspec.Struct, frozen=True):
     """Leaf columns that are read together, and the place of each file column in the result."""
 
-    leaves: list[int]
+    leaf_columns: list[int]
     places: Mapping[int, int]
 
     @classmethod
     def of(cls, columns: Iterable[ColumnReading | None]) -> "Selection":
-        """Select the leaves of some columns."""
+        """Select the leaf columns of some columns."""
         present = [column for column in columns if column is not None]
-        leaves = frozenset[int]().union(*(column.reading.leaves for column in present))
+        leaf_columns = frozenset[int]().union(*(column.reading.leaf_columns for column in present))
         positions = sorted({column.position for column in present})
-        return cls(sorted(leaves), {position: n for n, position in enumerate(positions)})
+        return cls(sorted(leaf_columns), {position: n for n, position in enumerate(positions)})
 
 
 class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +58,12 @@ class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> list[int]:
-        """The leaves that may be read as dictionary codes: string columns that stay strings."""
+        """Leaf columns that may be read as dictionary codes: strings that stay strings."""
         columns = (*self.columns.values(), *self.predicate_columns.values())
         readings = (column.reading for column in columns if column is not None)
-        return [r.leaf for r in readings if isinstance(r, ReadLeaf) and r.source in _TEXTS]
+        return [
+            r.leaf_column for r in readings if isinstance(r, ReadLeafColumn) and r.source in _TEXTS
+        ]
 
 
 _TEXTS = frozenset((pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))
@@ -102,8 +104,8 @@ def _plan(
     *,
     path: str,
 ) -> FilePlan:
-    def old_times(source: pa.DataType, leaf: int) -> Convert | None:
-        physical_type = parquet.schema.column(leaf).physical_type
+    def old_times(source: pa.DataType, leaf_column: int) -> Convert | None:
+        physical_type = parquet.schema.column(leaf_column).physical_type
         is_old = calendar.is_old(source, physical_type=physical_type)
         return calendar.rebased if is_old else None
 

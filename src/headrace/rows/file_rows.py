@@ -134,7 +134,7 @@ class FileRows:
             self._skipped += 1
             return
         row = group.first_row
-        self._meter.count(chunks_left_to_arrow=len(self._plan.everything.leaves))
+        self._meter.count(chunks_left_to_arrow=len(self._plan.everything.leaf_columns))
         for batch in self._stored(group.number, self._plan.everything):
             self._cancellation.check()
             yield row, batch
@@ -179,7 +179,7 @@ class FileRows:
         The first match ends the search.
         """
         plan, predicate = self._plan, self._request.predicate
-        if predicate is None or rows < LARGE_GROUP_ROWS or not plan.evidence.leaves:
+        if predicate is None or rows < LARGE_GROUP_ROWS or not plan.evidence.leaf_columns:
             return True
         if 2 * self._size_bytes(group, plan.evidence) > self._size_bytes(group, plan.everything):
             return True
@@ -192,18 +192,21 @@ class FileRows:
     def _read_codes(self, groups: list[int]) -> None:
         """From now on, read string columns as codes if nearly all their values are coded."""
         coded = [
-            leaf
-            for leaf in self._plan.texts
-            if all(_is_coded(self._footer.row_group(group).column(leaf)) for group in groups)
+            leaf_column
+            for leaf_column in self._plan.texts
+            if all(_is_coded(self._footer.row_group(group).column(leaf_column)) for group in groups)
         ]
         if coded:
             schema = self._opened.source.parquet.schema
-            paths = [schema.column(leaf).path for leaf in coded]
+            paths = [schema.column(leaf_column).path for leaf_column in coded]
             self._reader = self._opened.source.with_codes(paths).reader
 
     def _size_bytes(self, group: int, selection: Selection) -> int:
         chunks = self._footer.row_group(group)
-        return sum(chunks.column(leaf).total_compressed_size for leaf in selection.leaves)
+        return sum(
+            chunks.column(leaf_column).total_compressed_size
+            for leaf_column in selection.leaf_columns
+        )
 
     def _stored(self, group: int, selection: Selection) -> Iterator[pa.RecordBatch]:
         """Yield the stored rows of a row group.
@@ -213,13 +216,16 @@ class FileRows:
         """
         rows_per_batch = self._request.rows_per_batch
         rows_left = self._footer.row_group(group).num_rows
-        if not selection.leaves:
+        if not selection.leaf_columns:
             yield from _batches_without_columns(rows_left, rows_per_batch)
             return
         if self._opened.source.is_local_file:  # else the store counts
             self._meter.count(bytes_read=self._size_bytes(group, selection), requests=1)
         batches = self._reader.iter_batches(
-            rows_per_batch, row_groups=[group], column_indices=selection.leaves, use_threads=False
+            rows_per_batch,
+            row_groups=[group],
+            column_indices=selection.leaf_columns,
+            use_threads=False,
         )
         for batch in batches:
             rows_left -= batch.num_rows

@@ -18,7 +18,7 @@ from headrace.rows.column_chunk import ColumnChunk
 from headrace.rows.file_plan import FilePlan, Selection
 from headrace.rows.group_columns import ArrowColumns, ColumnBatch, GroupColumns, chosen_rows
 from headrace.rows.parquet_file import ParquetSource
-from headrace.rows.reading import ReadLeaf
+from headrace.rows.reading import ReadLeafColumn
 from headrace.rows.resolve import ColumnReading
 from headrace.rows.stored_rows import StoredRows
 
@@ -47,8 +47,8 @@ class GroupSelection:
         if self._layouts is None:
             self._layouts = dict(self._find_layouts())
         chunks = {}
-        for position, (leaf, layout) in self._layouts.items():
-            chunk = metadata.column(leaf)
+        for position, (leaf_column, layout) in self._layouts.items():
+            chunk = metadata.column(leaf_column)
             if chunk.num_values == metadata.num_rows and not chunk.file_path:
                 chunks[position] = ColumnChunk(
                     chunk, layout, read_into=self._read_into, memory=self._memory
@@ -58,11 +58,11 @@ class GroupSelection:
     def _find_layouts(self) -> Iterator[tuple[int, tuple[int, ChunkLayout]]]:
         schema = self._source.parquet.schema
         for column in self._columns():
-            if isinstance(column.reading, ReadLeaf):
-                leaf = column.reading.leaf
-                layout = chunk_layout(column.reading.source, schema.column(leaf))
+            if isinstance(column.reading, ReadLeafColumn):
+                leaf_column = column.reading.leaf_column
+                layout = chunk_layout(column.reading.source, schema.column(leaf_column))
                 if layout is not None:
-                    yield column.position, (leaf, layout)
+                    yield column.position, (leaf_column, layout)
 
     def _columns(self) -> Iterator[ColumnReading]:
         for column in (*self._plan.columns.values(), *self._plan.predicate_columns.values()):
@@ -75,15 +75,17 @@ class GroupSelection:
         if not columns:
             return None
         selection = Selection.of(columns)
-        return ArrowColumns(selection, partial(self._arrow_batches, group, selection.leaves))
+        return ArrowColumns(selection, partial(self._arrow_batches, group, selection.leaf_columns))
 
-    def _arrow_batches(self, group: int, leaves: list[int]) -> Iterator[pa.RecordBatch]:
+    def _arrow_batches(self, group: int, leaf_columns: list[int]) -> Iterator[pa.RecordBatch]:
         parquet = self._source.parquet
         metadata = parquet.metadata.row_group(group)
-        size = sum(metadata.column(leaf).total_compressed_size for leaf in leaves)
-        self._meter.count(bytes_read=size, requests=1, chunks_left_to_arrow=len(leaves))
+        size = sum(
+            metadata.column(leaf_column).total_compressed_size for leaf_column in leaf_columns
+        )
+        self._meter.count(bytes_read=size, requests=1, chunks_left_to_arrow=len(leaf_columns))
         batches: Iterator[pa.RecordBatch] = parquet.reader.iter_batches(
-            FEWEST_ROWS, row_groups=[group], column_indices=leaves, use_threads=False
+            FEWEST_ROWS, row_groups=[group], column_indices=leaf_columns, use_threads=False
         )
         return batches
 

@@ -41,7 +41,7 @@ def data_files(
 
     with scan.replay(execution, projection=add_fields(columns)) as run:
         for group in groups(run):
-            execution.meter.give(len(group))
+            execution.meter.count_emitted(len(group))
             yield group
 
 

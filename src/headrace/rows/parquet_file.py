@@ -55,9 +55,9 @@ class ParquetSource:
         if length == self.parquet.metadata.serialized_size + _SIGNATURE_BYTES:
             raise pa.ArrowNotImplementedError("some of its columns are encrypted")
 
-    def has_wide_differences(self, leaf: int) -> bool:
+    def has_wide_differences(self, leaf_column: int) -> bool:
         """Whether a column has delta encodings that Arrow refuses as too wide."""
-        return has_wide_differences(self._source, self.parquet, leaf)
+        return has_wide_differences(self._source, self.parquet, leaf_column)
 
     @property
     def is_local_file(self) -> bool:
@@ -136,43 +136,44 @@ class FileWitness:
 
     def _first_unsupported_column(self) -> str | None:
         """Return the first column that Arrow cannot read on its own."""
-        for leaf in self._unread_leaves():
-            if _is_unsupported(leaf.error):
-                return leaf.path
+        for column in self._unread_columns():
+            if _is_unsupported(column.error):
+                return column.path
         return None
 
     def _first_wide_column(self) -> str | None:
         """Return the first failing column, if all of them fail because of wide differences."""
         try:
-            leaves = list(self._unread_leaves())
+            columns = list(self._unread_columns())
         except (pa.ArrowException, OSError, HeadraceError):
             return None  # the file cannot even be opened
-        return leaves[0].path if leaves and all(leaf.is_widely_packed for leaf in leaves) else None
+        are_wide = bool(columns) and all(column.is_widely_packed for column in columns)
+        return columns[0].path if are_wide else None
 
-    def _unread_leaves(self) -> Iterator["_UnreadLeaf"]:
+    def _unread_columns(self) -> Iterator["_UnreadColumn"]:
         """Yield the leaf columns that Arrow cannot read, tried one by one."""
         if self.reopen is None:
             return
         with self.reopen() as opened:
             parquet = opened.parquet
-            for leaf in range(parquet.metadata.num_columns):
-                error = _first_error(parquet, leaf)
+            for leaf_column in range(parquet.metadata.num_columns):
+                error = _first_error(parquet, leaf_column)
                 if error is not None:
-                    is_wide = opened.has_wide_differences(leaf)
-                    path = str(parquet.schema.column(leaf).path)
-                    yield _UnreadLeaf(path, error, is_widely_packed=is_wide)
+                    is_wide = opened.has_wide_differences(leaf_column)
+                    path = str(parquet.schema.column(leaf_column).path)
+                    yield _UnreadColumn(path, error, is_widely_packed=is_wide)
 
 
-class _UnreadLeaf(NamedTuple):
+class _UnreadColumn(NamedTuple):
     path: str
     error: Exception
     is_widely_packed: bool
 
 
-def _first_error(parquet: pq.ParquetFile, leaf: int) -> Exception | None:
+def _first_error(parquet: pq.ParquetFile, leaf_column: int) -> Exception | None:
     for group in range(parquet.metadata.num_row_groups):
         try:
-            parquet.reader.read_row_group(group, column_indices=[leaf])
+            parquet.reader.read_row_group(group, column_indices=[leaf_column])
         except (pa.ArrowException, OSError) as error:
             return error
     return None

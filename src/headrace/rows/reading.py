@@ -1,7 +1,7 @@
 """Converts a column of a file to the table's column.
 
 A file may lack columns or struct members, have additional ones, have them in another order, under
-physical names or ids, and in narrower types. A `Reading` names the file's leaves it needs and
+physical names or ids, and in narrower types. A `Reading` names the leaf columns it needs and
 converts them. Nested types are converted part by part, never row by row.
 """
 
@@ -15,17 +15,17 @@ from headrace.rows.plain import as_lists, list_offsets, storage_array
 from headrace.rows.shredded import ReadShredded
 
 
-class ReadLeaf(msgspec.Struct, frozen=True):
+class ReadLeafColumn(msgspec.Struct, frozen=True):
     """A primitive column."""
 
-    leaf: int
+    leaf_column: int
     source: pa.DataType
     convert: Convert
 
     @property
-    def leaves(self) -> frozenset[int]:
-        """Its own leaf."""
-        return frozenset((self.leaf,))
+    def leaf_columns(self) -> frozenset[int]:
+        """The column itself."""
+        return frozenset((self.leaf_column,))
 
     def read(self, array: pa.Array) -> pa.Array:
         """Return the values in the table's type."""
@@ -52,15 +52,15 @@ class ReadStruct(msgspec.Struct, frozen=True):
     type: pa.StructType
     members: tuple[Member, ...]
     witness: int
-    """A leaf to read for the struct's nulls if the file has none of the members."""
+    """A leaf column to read for the struct's nulls if the file has none of the members."""
 
     @property
-    def leaves(self) -> frozenset[int]:
-        """The leaves of its members."""
-        leaves = frozenset[int]().union(
-            *(member.reading.leaves for member in self.members if member.reading)
+    def leaf_columns(self) -> frozenset[int]:
+        """The leaf columns of its members."""
+        leaf_columns = frozenset[int]().union(
+            *(member.reading.leaf_columns for member in self.members if member.reading)
         )
-        return leaves or frozenset((self.witness,))
+        return leaf_columns or frozenset((self.witness,))
 
     def read(self, array: pa.StructArray) -> pa.StructArray:
         """Return the struct with the table's members, null where the file's is null."""
@@ -80,9 +80,9 @@ class ReadList(msgspec.Struct, frozen=True):
     element: "Reading"
 
     @property
-    def leaves(self) -> frozenset[int]:
-        """The leaves of its elements."""
-        return self.element.leaves
+    def leaf_columns(self) -> frozenset[int]:
+        """The leaf columns of its elements."""
+        return self.element.leaf_columns
 
     def read(self, array: pa.Array) -> pa.ListArray:
         """Return the lists with converted elements."""
@@ -101,9 +101,9 @@ class ReadMap(msgspec.Struct, frozen=True):
     value: "Reading"
 
     @property
-    def leaves(self) -> frozenset[int]:
-        """The leaves of keys and values."""
-        return self.key.leaves | self.value.leaves
+    def leaf_columns(self) -> frozenset[int]:
+        """The leaf columns of keys and values."""
+        return self.key.leaf_columns | self.value.leaf_columns
 
     def read(self, array: pa.MapArray) -> pa.MapArray:
         """Return the maps with converted keys and values."""
@@ -119,6 +119,6 @@ class ReadMap(msgspec.Struct, frozen=True):
         )
 
 
-Reading: TypeAlias = ReadLeaf | ReadStruct | ReadList | ReadMap | ReadShredded
-"""Each has `leaves`, the numbers of the file's leaf columns it needs, and `read`, which converts
-the file's column to the table's and raises `pa.ArrowInvalid` if a value does not fit."""
+Reading: TypeAlias = ReadLeafColumn | ReadStruct | ReadList | ReadMap | ReadShredded
+"""Each has `leaf_columns`, the numbers of the leaf columns it needs, and `read`, which converts the
+file's column to the table's and raises `pa.ArrowInvalid` if a value does not fit."""

@@ -26,7 +26,7 @@ from headrace.protocol.schema import (
 )
 from headrace.rows.convert import Convert, converter
 from headrace.rows.plain import storage_type
-from headrace.rows.reading import Member, Reading, ReadLeaf, ReadList, ReadMap, ReadStruct
+from headrace.rows.reading import Member, Reading, ReadLeafColumn, ReadList, ReadMap, ReadStruct
 from headrace.rows.shredded import ReadShredded, is_shreddable
 
 _FIELD_ID = b"PARQUET:field_id"
@@ -75,10 +75,10 @@ class ColumnReading(msgspec.Struct, frozen=True):
 
 
 class _FileColumn(msgspec.Struct, frozen=True):
-    """A column of the file, or a struct member: its field and the number of its first leaf."""
+    """A column of the file, or a struct member: its field and its first leaf column number."""
 
     field: pa.Field
-    first_leaf: int
+    first_leaf_column: int
     position: int = 0
 
 
@@ -95,8 +95,8 @@ class _Level(msgspec.Struct, frozen=True):
         return cls(index_names((f.field.name, f) for f in columns), by_id)
 
 
-def _no_preparation(source: pa.DataType, leaf: int) -> None:
-    """Return None: no leaf needs preparation."""
+def _no_preparation(source: pa.DataType, leaf_column: int) -> None:
+    """Return None: no column needs preparation."""
 
 
 class StoredColumns:
@@ -152,7 +152,7 @@ class StoredColumns:
         return find_named(name, among.by_name)
 
     def _resolve(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
-        source, first = storage_type(column.field.type), column.first_leaf
+        source, first = storage_type(column.field.type), column.first_leaf_column
         match target:
             case PrimitiveType("variant"):
                 return self._variant(source, first, where=where)
@@ -168,17 +168,17 @@ class StoredColumns:
                 if not types.is_map(source):
                     raise _mismatch(where, source, target)
                 keys = _FileColumn(source.key_field, first)
-                items = _FileColumn(source.item_field, first + _leaf_count(source.key_type))
+                items = _FileColumn(source.item_field, first + _leaf_column_count(source.key_type))
                 return ReadMap(
                     arrow_type(target),
                     self._resolve(key, keys, where=f"{where}.key"),
                     self._resolve(value, items, where=f"{where}.value"),
                 )
             case _:
-                return self._leaf(target, column, where=where)
+                return self._leaf_column(target, column, where=where)
 
-    def _leaf(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
-        source, leaf = column.field.type, column.first_leaf
+    def _leaf_column(self, target: DataType, column: _FileColumn, *, where: str) -> Reading:
+        source, leaf_column = column.field.type, column.first_leaf_column
         if types.is_nested(storage_type(source)):
             raise _mismatch(where, source, target)
         if _is_unread(storage_type(source)):
@@ -187,10 +187,10 @@ class StoredColumns:
             convert = converter(source, arrow_type(target))
         except TypeError as error:
             raise _mismatch(where, source, target) from error
-        prepare = self._prepare(source, leaf)
+        prepare = self._prepare(source, leaf_column)
         if prepare is None:
-            return ReadLeaf(leaf, source, convert)
-        return ReadLeaf(leaf, source, lambda array: convert(prepare(array)))
+            return ReadLeafColumn(leaf_column, source, convert)
+        return ReadLeafColumn(leaf_column, source, lambda array: convert(prepare(array)))
 
     def _struct(
         self, target: StructType, source: pa.DataType, first: int, *, where: str
@@ -215,8 +215,8 @@ class StoredColumns:
             return self._struct(_VARIANT, source, first, where=where)
         if not is_shreddable(source.field(shredded).type):
             raise ShreddedError(f"column {where} as a variant that is shredded to {source}")
-        leaves = frozenset(range(first, first + _leaf_count(source)))
-        return ReadShredded(arrow_type(PrimitiveType("variant")), leaves)
+        leaf_columns = frozenset(range(first, first + _leaf_column_count(source)))
+        return ReadShredded(arrow_type(PrimitiveType("variant")), leaf_columns)
 
 
 def _mismatch(where: str, source: pa.DataType, target: DataType) -> MismatchError:
@@ -226,16 +226,16 @@ def _mismatch(where: str, source: pa.DataType, target: DataType) -> MismatchErro
 def _numbered(parent: pa.Schema | pa.StructType, first: int) -> Iterator[_FileColumn]:
     for position, field in enumerate(parent):
         yield _FileColumn(field, first, position)
-        first += _leaf_count(field.type)
+        first += _leaf_column_count(field.type)
 
 
-def _leaf_count(kind: pa.DataType) -> int:
+def _leaf_column_count(kind: pa.DataType) -> int:
     kind = storage_type(kind)
     if types.is_struct(kind):
-        return sum(_leaf_count(field.type) for field in kind)
+        return sum(_leaf_column_count(field.type) for field in kind)
     if types.is_map(kind):
-        return _leaf_count(kind.key_type) + _leaf_count(kind.item_type)
-    return _leaf_count(kind.value_type) if _is_list(kind) else 1
+        return _leaf_column_count(kind.key_type) + _leaf_column_count(kind.item_type)
+    return _leaf_column_count(kind.value_type) if _is_list(kind) else 1
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -17,7 +17,7 @@ from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import StructType
-from headrace.rows.reading import Reading, ReadLeaf, ReadStruct
+from headrace.rows.reading import Reading, ReadLeafColumn, ReadStruct
 from headrace.rows.resolve import ColumnReading
 
 _NO_ORDER = "INT96"
@@ -41,20 +41,23 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         if column_reading is None:
             return exact_bounds(pa.nulls(len(self), pa.null()))
         target = arrow_type(column.type)
-        # A struct may be non-null although its only member is null: only leaves have statistics.
-        leaf = None if isinstance(column.type, StructType) else _leaf_of(column_reading.reading)
-        return self._unknown_bounds(target) if leaf is None else self._leaf_bounds(leaf, target)
+        if isinstance(column.type, StructType):
+            # A struct may be non-null although its only member is null, and has no statistics.
+            return self._unknown_bounds(target)
+        reading = _only_leaf_column(column_reading.reading)
+        return self._unknown_bounds(target) if reading is None else self._bounds(reading, target)
 
-    def _leaf_bounds(self, leaf: ReadLeaf, target: pa.DataType) -> Bounds:
-        chunks = [self.footer.row_group(group).column(leaf.leaf) for group in range(len(self))]
+    def _bounds(self, reading: ReadLeafColumn, target: pa.DataType) -> Bounds:
+        groups = range(len(self))
+        chunks = [self.footer.row_group(group).column(reading.leaf_column) for group in groups]
         if any(chunk.physical_type == _NO_ORDER for chunk in chunks):
             return self._unknown_bounds(target)
         statistics = [chunk.statistics for chunk in chunks]
         nulls = [s.null_count if s is not None and s.has_null_count else None for s in statistics]
         rows = [chunk.num_values for chunk in chunks]
         return Bounds(
-            lower=_extremes(statistics, lambda s: s.min, leaf, target),
-            upper=_extremes(statistics, lambda s: s.max, leaf, target),
+            lower=_extremes(statistics, lambda s: s.min, reading, target),
+            upper=_extremes(statistics, lambda s: s.max, reading, target),
             may_be_null=light.array([count != 0 for count in nulls], pa.bool_()),
             may_be_value=light.array(
                 [count != total for count, total in zip(nulls, rows, strict=True)], pa.bool_()
@@ -81,24 +84,27 @@ def matching_groups(predicate: BoundPredicate, evidence: RowGroupEvidence) -> li
     return [group for group, possible in enumerate(can_match) if possible]
 
 
-def _leaf_of(reading: Reading) -> ReadLeaf | None:
-    """Return the only leaf of nested structs, or None if there is none, or a list on the way."""
+def _only_leaf_column(reading: Reading) -> ReadLeafColumn | None:
+    """Return the only leaf column of nested structs; None if there are several, or a list."""
     match reading:
-        case ReadLeaf():
+        case ReadLeafColumn():
             return reading
         case ReadStruct(members=(only,)) if only.reading is not None:
-            return _leaf_of(only.reading)
+            return _only_leaf_column(only.reading)
         case _:
             return None
 
 
 def _extremes(
-    statistics: list[Any], pick: Callable[[Any], Any], leaf: ReadLeaf, target: pa.DataType
+    statistics: list[Any],
+    pick: Callable[[Any], Any],
+    reading: ReadLeafColumn,
+    target: pa.DataType,
 ) -> pa.Array:
     """Return minima or maxima in the table's type; conversions preserve the order."""
     try:
         values = [pick(s) if s is not None and s.has_min_max else None for s in statistics]
-        extremes = leaf.convert(light.array(values, leaf.source))
+        extremes = reading.convert(light.array(values, reading.source))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return pa.nulls(len(statistics), target)  # a value that Python or the type cannot represent
     if pa.types.is_floating(target):

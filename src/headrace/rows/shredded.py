@@ -27,7 +27,7 @@ class ReadShredded(msgspec.Struct, frozen=True):
     """A shredded variant."""
 
     type: pa.StructType
-    leaves: frozenset[int]
+    leaf_columns: frozenset[int]
 
     def read(self, array: pa.StructArray) -> pa.StructArray:
         """Return the assembled variants.

@@ -27,11 +27,11 @@ _ENCODING_V1, _ENCODING_V2 = 2, 4
 _DEFINITION_SIZE, _REPETITION_SIZE, _IS_COMPRESSED = 5, 6, 7
 
 
-def has_wide_differences(source: Any, parquet: pq.ParquetFile, leaf: int) -> bool:
+def has_wide_differences(source: Any, parquet: pq.ParquetFile, leaf_column: int) -> bool:
     """Whether a leaf column of an open file has a page with wide differences."""
-    level = parquet.schema.column(leaf)
+    level = parquet.schema.column(leaf_column)
     for group in range(parquet.metadata.num_row_groups):
-        chunk = parquet.metadata.row_group(group).column(leaf)
+        chunk = parquet.metadata.row_group(group).column(leaf_column)
         if chunk.physical_type != "INT32" or _ENCODING_NAME not in chunk.encodings:
             continue
         source.seek(chunk.dictionary_page_offset or chunk.data_page_offset)

@@ -76,11 +76,11 @@ def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]
 
 
 def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
-    leaves = _leaves(columns)
-    values = statistics_decoder(tuple(leaves.items())).decode(texts)
+    types = _leaf_types(columns)
+    values = statistics_decoder(tuple(types.items())).decode(texts)
 
-    def count(*leaf: str) -> pa.Int64Array:
-        return values.integers(leaf) if leaf in leaves else pa.nulls(len(texts), pa.int64())
+    def count(*path: str) -> pa.Int64Array:
+        return values.integers(path) if path in types else pa.nulls(len(texts), pa.int64())
 
     def extreme(side: str, column: StatisticsColumn) -> pa.Array:
         is_needed = NeededStatistics.EXTREMES in column.needed
@@ -99,16 +99,16 @@ def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileS
     )
 
 
-def _leaves(columns: Sequence[StatisticsColumn]) -> dict[Path, type]:
-    """Return the leaves to decode, with the JSON type expected of each."""
-    leaves: dict[Path, type] = {}
+def _leaf_types(columns: Sequence[StatisticsColumn]) -> dict[Path, type]:
+    """Return the leaf columns to decode, with the JSON type expected of each."""
+    types: dict[Path, type] = {}
     for column in columns:
         if NeededStatistics.NULL_COUNT in column.needed:
-            leaves["numRecords",] = leaves["nullCount", *column.path] = int
+            types["numRecords",] = types["nullCount", *column.path] = int
         if NeededStatistics.EXTREMES in column.needed:
             kind = _json_type(column.type)
-            leaves["minValues", *column.path] = leaves["maxValues", *column.path] = kind
-    return leaves
+            types["minValues", *column.path] = types["maxValues", *column.path] = kind
+    return types
 
 
 def _json_type(data_type: DataType) -> type:
@@ -167,17 +167,17 @@ def extreme_type(column: StatisticsColumn) -> pa.DataType:
 
 
 def _extreme(values: LeafValues, side: str, column: StatisticsColumn) -> pa.Array:
-    leaf = (side, *column.path)
+    path = (side, *column.path)
     match column.type:
         case DecimalType():
             rounding = ROUND_FLOOR if side == "minValues" else ROUND_CEILING
-            return values.decimals(leaf, column.type, rounding)
+            return values.decimals(path, column.type, rounding)
         case PrimitiveType("byte" | "short" | "integer" | "long"):
-            return values.integers(leaf)
+            return values.integers(path)
         case PrimitiveType("float" | "double"):
             # A float is written as its shortest text, which may be less as a double: cast it back.
-            return values.doubles(leaf).cast(extreme_type(column), safe=False)
+            return values.doubles(path).cast(extreme_type(column), safe=False)
         case PrimitiveType("boolean"):
-            return values.booleans(leaf)
+            return values.booleans(path)
         case _:
-            return typed_array(values.strings(leaf), column.type)[0]
+            return typed_array(values.strings(path), column.type)[0]

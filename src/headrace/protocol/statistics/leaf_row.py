@@ -1,4 +1,4 @@
-"""Decode a few leaves of the statistics of many files with msgspec, into one object per file.
+"""Decode a few leaf columns of the statistics of many files with msgspec, into one object per file.
 
 The structs have only the requested members. All documents are first decoded with the expected
 types, which is fastest. If a value has another type, members are decoded as any type. If a document
@@ -32,37 +32,37 @@ class LeafRows(msgspec.Struct, frozen=True):
     rows: list[Any]
     getters: Getters
     are_typed: bool
-    """Whether every value has its leaf's type or is null."""
+    """Whether every value has the type of its leaf column or is null."""
 
-    def integers(self, leaf: Path) -> pa.Int64Array:
-        """Return the values of an integer leaf."""
+    def integers(self, path: Path) -> pa.Int64Array:
+        """Return the values of an integer leaf column."""
         if self.are_typed:  # otherwise NumPy would accept True and 1.5 as integers
             try:
-                numbers = map(self.getters[leaf], self.rows)
+                numbers = map(self.getters[path], self.rows)
                 return light.from_numpy(np.fromiter(numbers, np.int64, len(self.rows)))
             except (*_ABSENT, OverflowError):
                 pass
-        return array_of(self._values(leaf), pa.int64(), int)
+        return array_of(self._values(path), pa.int64(), int)
 
-    def booleans(self, leaf: Path) -> pa.BooleanArray:
-        """Return the values of a boolean leaf."""
-        return array_of(self._values(leaf), pa.bool_(), bool)
+    def booleans(self, path: Path) -> pa.BooleanArray:
+        """Return the values of a boolean leaf column."""
+        return array_of(self._values(path), pa.bool_(), bool)
 
-    def strings(self, leaf: Path) -> pa.StringArray:
-        """Return the values of a string leaf."""
-        return array_of(self._values(leaf), pa.string(), str)
+    def strings(self, path: Path) -> pa.StringArray:
+        """Return the values of a string leaf column."""
+        return array_of(self._values(path), pa.string(), str)
 
-    def doubles(self, leaf: Path) -> pa.DoubleArray:
-        """Return the values of a numeric leaf."""
-        return double_array(self._values(leaf))
+    def doubles(self, path: Path) -> pa.DoubleArray:
+        """Return the values of a numeric leaf column."""
+        return double_array(self._values(path))
 
-    def decimals(self, leaf: Path, data_type: DecimalType, rounding: str) -> pa.Array:
-        """Return the values of a numeric leaf as decimals."""
-        return decimal_array(self._values(leaf), data_type, rounding)
+    def decimals(self, path: Path, data_type: DecimalType, rounding: str) -> pa.Array:
+        """Return the values of a numeric leaf column as decimals."""
+        return decimal_array(self._values(path), data_type, rounding)
 
-    def _values(self, leaf: Path) -> list[Any]:
-        """Return the value of a leaf in each document; None where it is absent."""
-        getter = self.getters[leaf]
+    def _values(self, path: Path) -> list[Any]:
+        """Return the value of a leaf column in each document; None where it is absent."""
+        getter = self.getters[path]
         try:
             return list(map(getter, self.rows))
         except _ABSENT:  # a level is null in some row
@@ -70,7 +70,7 @@ class LeafRows(msgspec.Struct, frozen=True):
 
 
 class RowDecoder(msgspec.Struct, frozen=True):
-    """Decodes JSON documents for one set of leaves."""
+    """Decodes JSON documents for one set of leaf columns."""
 
     attempts: "tuple[msgspec.json.Decoder[Any], ...]"
     """From the strictest decoder to the most tolerant, which may be the only one."""
@@ -96,17 +96,17 @@ class RowDecoder(msgspec.Struct, frozen=True):
         return LeafRows(rows, self.getters, are_typed=False)
 
 
-def row_decoder(leaves: Mapping[Path, type]) -> RowDecoder:
-    """Return a decoder for these leaves, each with its type; other types never become decimals."""
-    tolerant = {leaf: kind | None if kind is Decimal else Any for leaf, kind in leaves.items()}
+def row_decoder(types: Mapping[Path, type]) -> RowDecoder:
+    """Return a decoder for the leaf columns of `types`; only decimal columns become decimals."""
+    tolerant = {path: kind | None if kind is Decimal else Any for path, kind in types.items()}
     try:
-        strict_type, names = _struct({leaf: kind | None for leaf, kind in leaves.items()})
+        strict_type, attributes = _struct({path: kind | None for path, kind in types.items()})
         tolerant_type, _ = _struct(tolerant)
     except ValueError:  # msgspec does not support field names that need escapes
         json = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
-        return RowDecoder((json,), {leaf: _key_getter(leaf) for leaf in leaves})
+        return RowDecoder((json,), {path: _key_getter(path) for path in types})
     attempts = (msgspec.json.Decoder(strict_type), msgspec.json.Decoder(tolerant_type))
-    getters = {leaf: attrgetter(".".join(path)) for leaf, path in names.items()}
+    getters = {path: attrgetter(".".join(names)) for path, names in attributes.items()}
     return RowDecoder(attempts, getters)
 
 
@@ -117,29 +117,29 @@ def _row(decoder: "msgspec.json.Decoder[Any]", line: bytes) -> Any:
         return decoder.decode(b"{}")
 
 
-def _struct(leaves: dict[Path, Any]) -> tuple[type[msgspec.Struct], dict[Path, Path]]:
-    """Return a struct type with these leaves, and the attribute path to each leaf."""
+def _struct(types: dict[Path, Any]) -> tuple[type[msgspec.Struct], dict[Path, Path]]:
+    """Return a struct type with the leaf columns of `types`, and the attribute path to each."""
     fields: list[tuple[str, Any, Any]] = []
     rename: dict[str, str] = {}
     attributes: dict[Path, Path] = {}
-    for index, name in enumerate(dict.fromkeys(leaf[0] for leaf in leaves)):
+    for index, name in enumerate(dict.fromkeys(path[0] for path in types)):
         attribute = f"f{index}"
         rename[attribute] = name
-        below = {leaf[1:]: kind for leaf, kind in leaves.items() if leaf[0] == name}
+        below = {path[1:]: kind for path, kind in types.items() if path[0] == name}
         if () in below:
             attributes[name,] = (attribute,)
             fields.append((attribute, below[()], None))
             continue
         level, inner = _struct(below)
         fields.append((attribute, level | None, level()))
-        attributes |= {(name, *leaf): (attribute, *path) for leaf, path in inner.items()}
+        attributes |= {(name, *path): (attribute, *names) for path, names in inner.items()}
     struct = msgspec.defstruct("Statistics", fields, rename=rename, frozen=True, gc=False)
     return struct, attributes
 
 
-def _key_getter(leaf: Path) -> Callable[[Any], Any]:
+def _key_getter(path: Path) -> Callable[[Any], Any]:
     def get(row: Any) -> Any:
-        for key in leaf:
+        for key in path:
             row = row[key]
         return row
 

@@ -1,4 +1,4 @@
-"""Convert the Python values of one JSON leaf of many files to a typed Arrow column.
+"""Convert the Python values of one leaf column of many files to a typed Arrow column.
 
 A value of the wrong type, or one that does not fit the type, becomes null.
 """
