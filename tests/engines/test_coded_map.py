@@ -172,7 +172,10 @@ def test_damage_to_the_dictionaries_is_left_to_arrow(compression: str) -> None:
     maps = [[("day", f"d{i % 3}"), ("city", f"c{i % 2}")] for i in range(40)]
     sound = written(maps, compression=compression).getvalue()
     footer = Footer(pq.read_metadata(BytesIO(sound)))
-    keys, values = (footer.chunk(0, leaf) for leaf in footer.leaves(("add.partitionValues",)))
+    keys, values = (
+        footer.chunk(0, leaf_column)
+        for leaf_column in footer.leaf_columns(("add.partitionValues",))
+    )
     assert keys is not None and values is not None  # noqa: PT018
     for place in range(keys.dictionary_page_offset, values.data_page_offset):
         for bit in range(8):

@@ -185,10 +185,10 @@ def _write_parquet(path: Path, rows: Sequence[dict[str, Any]], shape: Shape) -> 
         typed_values=shape.typed_values.value,
         row_fields={name for row in rows for name in row.get("add", ())},
     )
-    found = [_as_parquet(row, shape) for row in rows]
+    stored_rows = [_as_parquet(row, shape) for row in rows]
     if shape.columns is Columns.USED:
-        schema = lake_schema.only_used(schema, found)
-    written = pa.Table.from_pylist(found, schema=schema)
+        schema = lake_schema.only_used(schema, stored_rows)
+    written = pa.Table.from_pylist(stored_rows, schema=schema)
     options = _ENCODINGS[shape.encoding]
     pq.write_table(written, path, row_group_size=shape.row_group_rows, **options)
     return path

@@ -13,6 +13,7 @@ from headrace.log.state_name import manifest_path, state_path
 from headrace.protocol.schema import DataType, PrimitiveType
 from headrace.protocol.state import Anchor, Entry, StateManifest, Tombstone
 from headrace.protocol.state_schema import DELTA_ENTRY_SCHEMA
+from tests.lake.action import add, metadata, protocol, remove
 from tests.lake.log import History, commit_path, state_at
 from tests.oracle import Action, Key, dv_id, key_of
 
@@ -21,6 +22,19 @@ PARTITIONS: Mapping[str, DataType] = {
     "part": PrimitiveType("string"),
     "n": PrimitiveType("integer"),
 }
+
+HISTORY: History = [
+    [
+        protocol(),
+        metadata(),
+        add("a", partition_values={"part": "x", "n": "1"}),
+        add("b", partition_values={"part": "y", "n": "2"}),
+    ],
+    [add("c", partition_values={"part": "x", "n": "3"}), remove("a")],
+    [add("d", partition_values={"part": None, "n": "10"})],
+    [remove("b"), add("e", partition_values={"part": "y", "n": "9"})],
+]
+"""A log with a null partition value and files that are removed again."""
 
 
 def entry_of(add: Action, *, version: int) -> Entry:

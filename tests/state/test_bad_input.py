@@ -74,7 +74,7 @@ def test_a_manifest_cut_at_the_edge_of_a_block_is_noticed(table: Path) -> None:
     header = read_header(content, path="m")
     assert header is not None
     manifest.write_bytes(content[: header.length_bytes])
-    with pytest.raises(CorruptStateError, match="0 entries, and its state says 2"):
+    with pytest.raises(CorruptStateError, match="0 entries, but its state records 2"):
         scan(table)
 
 
@@ -97,7 +97,7 @@ def test_counts_that_lie_are_noticed(table: Path) -> None:
     state: StateManifest = decode_state((table / STATE).read_bytes(), path="s")
     first = msgspec.structs.replace(state.manifests[0], num_entries=3)
     change_state(table, manifests=(first, *state.manifests[1:]))
-    with pytest.raises(CorruptStateError, match="state says 3"):
+    with pytest.raises(CorruptStateError, match="state records 3"):
         scan(table)
 
 

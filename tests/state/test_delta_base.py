@@ -13,25 +13,13 @@ from headrace.avro.state_file import decode_state
 from headrace.metrics.event import Event, StateAbandoned, StateRead
 from headrace.protocol.state import StateManifest
 from tests.effort import examples
-from tests.lake.action import add, metadata, protocol, remove
-from tests.lake.log import History, commit_path, write_history
+from tests.lake.action import add
+from tests.lake.log import commit_path, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
 from tests.listing import by_key, expected_facts, facts
 from tests.oracle import Action
-from tests.state.delta_state import ROOT, put_state, write_state
-
-HISTORY: History = [
-    [
-        protocol(),
-        metadata(),
-        add("a", partition_values={"part": "x", "n": "1"}),
-        add("b", partition_values={"part": "y", "n": "2"}),
-    ],
-    [add("c", partition_values={"part": "x", "n": "3"}), remove("a")],
-    [add("d", partition_values={"part": None, "n": "10"})],
-    [remove("b"), add("e", partition_values={"part": "y", "n": "9"})],
-]
+from tests.state.delta_state import HISTORY, ROOT, put_state, write_state
 
 
 def paths(table: Path, where: str | None = None, version: int | None = None) -> list[str]:
@@ -236,7 +224,7 @@ def lead_outside(table: Path) -> None:
         (lambda table: damage_state(table, metadata="{"), "cannot be decoded"),
         (lambda table: damage_state(table, format_version=9), "format version is 9"),
         (rewrite_commit, "made from another log"),
-        (cut_manifest, "bytes, and its state says"),
+        (cut_manifest, "bytes, but its state records"),
         (flip_byte, "digest"),
         (lose_manifest, "missing"),
         (empty_state, "header"),

@@ -123,7 +123,7 @@ def test_a_truncated_manifest_is_damage(tmp_path: Path) -> None:
     info = put(tmp_path, "m", [entry(str(number)) for number in range(50)])
     content = (tmp_path / "m").read_bytes()
     (tmp_path / "m").write_bytes(content[: len(content) // 2])
-    with pytest.raises(CorruptStateError, match="bytes, and its state says"):
+    with pytest.raises(CorruptStateError, match="bytes, but its state records"):
         read(tmp_path, [info])
 
 

@@ -113,8 +113,8 @@ class Files:
     def stats_json(self) -> pa.StringArray | None:
         return None
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
-        del leaf
+    def stats_parsed(self, path: tuple[str, ...]) -> pa.Array | None:
+        del path
         return None
 
 

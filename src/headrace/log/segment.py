@@ -36,6 +36,8 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """The state below the commits, if that is the base; then `checkpoint` is None."""
     instead: "Segment | None" = None
     """The same version without the state, if the log alone describes it too."""
+    spare: "Segment | None" = None
+    """The same version with a state as its base, for when the checkpoint is unusable."""
     abandoned: int = 0
     """How many unreadable parts were replaced to obtain this segment."""
 

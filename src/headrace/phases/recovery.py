@@ -1,7 +1,7 @@
-"""Falls back to an older base when a checkpoint cannot be read.
+"""Falls back to another base when a checkpoint cannot be read.
 
-A checkpoint is only a summary of the commits before it. If they still exist, the result can be
-rebuilt exactly; otherwise the error is raised.
+A checkpoint is only a summary of the commits before it. If a state describes the same version, or
+if these commits still exist, the result can be rebuilt exactly; otherwise the error is raised.
 """
 
 from collections import defaultdict
@@ -93,7 +93,19 @@ def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
         return phase.rebased(segment.without_compactions(), (event,))
     if segment.checkpoint is None or any(path == f.path for f in segment.commits_newest_first):
         raise user_facing_error(error, phase)
+    if segment.spare is not None:
+        spare = replace(segment.spare, abandoned=segment.abandoned + 1)
+        return phase.rebased(spare, (_abandoned(phase, segment.checkpoint, error),))
     return OlderBase(resume=phase, error=error)
+
+
+def _abandoned(
+    phase: SegmentPhase, checkpoint: Checkpoint, error: HeadraceError
+) -> CheckpointAbandoned:
+    path = checkpoint.files[0].path
+    return CheckpointAbandoned(
+        table=phase.request.table, path=path, reason=reason_without_prefix(path, error)
+    )
 
 
 def reason_without_prefix(name: str, error: Exception) -> str:
@@ -148,6 +160,10 @@ def _is_same(listed: LogFile, pinned: LogFile) -> bool:
     return (listed.size_bytes, listed.modified_ms) == (pinned.size_bytes, pinned.modified_ms)
 
 
+def _listing_of(file: LogFile) -> tuple[str, int, int, str | None]:
+    return file.path, file.size_bytes, file.modified_ms, file.etag
+
+
 def _is_part_of(path: str, base: Checkpoint) -> bool:
     return any(path == file.path for file in base.files)
 
@@ -173,8 +189,12 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         if self.too_late:
             raise original
         self._check_still_pinned(files, failed)
-        # Another writer may rewrite a checkpoint as a summary of the same commits.
-        is_rewritten = isinstance(self.error, ObjectChangedError)
+        # Another writer may rewrite a checkpoint as a summary of the same commits. One that is
+        # listed as before is not read again: the store may never return it whole.
+        listed = set(map(_listing_of, files))
+        is_rewritten = isinstance(self.error, ObjectChangedError) and not all(
+            _listing_of(file) in listed for file in failed.checkpoint.files
+        )
         unusable = () if is_rewritten else (file.path for file in failed.checkpoint.files)
         index = index_log(
             files,
@@ -188,12 +208,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
             raise original from no_base
         if is_rewritten:
             return self.resume.rebased(replace(segment, abandoned=failed.abandoned), ())
-        path = failed.checkpoint.files[0].path
-        event = CheckpointAbandoned(
-            table=self.resume.request.table,
-            path=path,
-            reason=reason_without_prefix(path, self.error),
-        )
+        event = _abandoned(self.resume, failed.checkpoint, self.error)
         segment = replace(segment, abandoned=failed.abandoned + 1)
         return self.resume.rebased(segment, (event,))
 

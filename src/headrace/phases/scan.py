@@ -252,6 +252,8 @@ class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
         """Treat a missing sidecar as damage, unless its checkpoint was also cleaned up."""
         if isinstance(error, ObjectNotFoundError):
             error = CorruptCheckpointError(path=error.path, reason="the sidecar is missing")
+            if self.segment.spare is not None and not given:
+                return recover(self, error)
             return OlderBase(resume=self, error=error, too_late=given > 0)
         return super().failed(error, given=given)
 

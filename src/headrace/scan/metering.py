@@ -76,9 +76,9 @@ class ScanMetering:
                     files += batch.num_rows
                     yield batch
             except Exception:
-                meter.give_all(files)  # the caller gets them before the error
+                meter.set_emitted(files)  # the caller gets them before the error
                 raise
-            meter.give_all(files)
+            meter.set_emitted(files)
 
     def completed(self, metrics: ScanMetrics) -> Iterator[Event]:
         """Yield the events that end an iteration, including that of the state that was read."""

@@ -83,7 +83,7 @@ class PhaseRun:
 
     def __next__(self) -> ActionBatch:
         batch = next(self._batches)
-        self.meter.give(len(batch))
+        self.meter.count_emitted(len(batch))
         return batch
 
     def __enter__(self) -> Self:

@@ -98,7 +98,7 @@ class Run(Generic[T]):
     def __next__(self) -> ActionBatch:
         batch = next(self._batches)
         if self._completed is not None:
-            self.meter.give(len(batch))
+            self.meter.count_emitted(len(batch))
         return batch
 
     def __enter__(self) -> Self:

@@ -30,7 +30,7 @@ from headrace.scan.options import ScanOptions
 from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
 from headrace.scan.source import ScanSource
-from headrace.scan.strategy import Decision, decide, decide_increment, first_phase
+from headrace.scan.strategy import Decision, choose_base, decide, decide_increment, first_phase
 
 
 class Scan:
@@ -67,14 +67,14 @@ class Scan:
         """
         self.where = where
         self.request = request
-        self.segment = source.segment
+        self.segment = choose_base(source.segment, limit=limit, request=request)
         self.options = options
         self.limit = limit
         self._source = source
         self._reporter = reporter
         self._metering = ScanMetering(
             request=request,
-            segment=source.segment,
+            segment=self.segment,
             checksum=source.checksum,
             reporter=reporter,
             planned=self.decision,
@@ -172,7 +172,7 @@ class Scan:
             for files, file in enumerate(live_files, start=1):
                 if files == 1:
                     meter.first_file()
-                meter.files_given = files
+                meter.files_emitted = files
                 yield file
 
     async def __aiter__(self) -> AsyncIterator[LiveFile]:
@@ -181,7 +181,7 @@ class Scan:
         with self._metering.reported(execution.meter, self.decision):
             async with aclosing(live_files):
                 async for file in live_files:
-                    execution.meter.give(1)
+                    execution.meter.count_emitted(1)
                     yield file
 
     def _files(self, execution: ExecutionContext) -> Generator[LiveFile, None, None]:
@@ -230,7 +230,7 @@ class Scan:
         return BatchReader(
             self._metering.batches(batches, execution.meter, planned),
             cancellation=execution.cancellation,
-            taken=lambda batch: execution.meter.give(batch.num_rows),
+            taken=lambda batch: execution.meter.count_emitted(batch.num_rows),
             to_async=self._source.lazy.one_by_one,
         )
 
@@ -309,7 +309,7 @@ class Scan:
         with self.replay(execution, projection=("path",)) as run:
             while files != self.limit and (batch := next(run, None)) is not None:
                 counted = len(batch) if self.limit is None else min(len(batch), self.limit - files)
-                execution.meter.give(counted)
+                execution.meter.count_emitted(counted)
                 files += counted
         if files != self.limit:
             self._metering.compare(files, None)

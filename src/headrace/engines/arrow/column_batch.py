@@ -318,6 +318,6 @@ class ColumnBatch:
         """Return the statistics as stored in the log."""
         return self.field("stats")
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
+    def stats_parsed(self, path: tuple[str, ...]) -> pa.Array | None:
         """Return one typed statistic of each file."""
-        return self.field("stats_parsed", *leaf)
+        return self.field("stats_parsed", *path)

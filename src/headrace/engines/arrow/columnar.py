@@ -46,8 +46,8 @@ _FIRST_ROW_GROUPS = 4
 
 
 G = TypeVar("G")
-_Begun: TypeAlias = tuple[str, tuple[ByteRange, ...]]
-"""The path of a file, and the requested ranges of a row group."""
+_Begun: TypeAlias = tuple[LogFile, tuple[ByteRange, ...]]
+"""A file, and the requested ranges of a row group."""
 LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
 """A file, and its row groups to read; None: all of them."""
 
@@ -106,7 +106,7 @@ class ArrowColumnar:
                         return True
                     if footer.holds(group, "add"):
                         ranges = leaf.ranges(file, group)
-                        begun = (file.path, tuple(ranges))
+                        begun = (file, tuple(ranges))
                         self._begun[begun] = self._source.windows(file, ranges)
         return True
 
@@ -147,8 +147,8 @@ class ArrowColumnar:
         """Request columns of several row groups together; None if the file is local."""
         if not self._source.is_remote:
             return None
-        leaves = footer.leaves(columns)
-        ranges = [span for group in groups for span in footer.ranges(group, leaves)]
+        leaf_columns = footer.leaf_columns(columns)
+        ranges = [span for group in groups for span in footer.ranges(group, leaf_columns)]
         return self._source.windows(file, ranges)
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
@@ -212,8 +212,8 @@ class ArrowColumnar:
         little, and a long scan has as many requests in flight as the limit allows. One request
         per thread waits for room, so that it starts when that thread takes its row group.
         """
-        paths = {file.path for file, _ in files}
-        for begun in [begun for begun in self._begun if begun[0] not in paths]:
+        scanned = {file for file, _ in files}
+        for begun in [begun for begun in self._begun if begun[0] not in scanned]:
             self._begun.pop(begun).drop()  # of a checkpoint that was abandoned
         ahead: deque[LeafPiece] = deque()
         settings = self._context.settings
@@ -234,7 +234,7 @@ class ArrowColumnar:
 
     def _requested(self, file: LogFile, ranges: list[ByteRange]) -> Windows:
         """Return the ranges of a row group, and request them unless that was done before."""
-        begun = self._begun.pop((file.path, tuple(ranges)), None)
+        begun = self._begun.pop((file, tuple(ranges)), None)
         return self._source.windows(file, ranges) if begun is None else begun
 
     def skip_files(

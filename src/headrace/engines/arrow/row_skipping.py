@@ -114,5 +114,5 @@ class RowColumns(msgspec.Struct, frozen=True):
         """Return the statistics as stored in the log."""
         return light.array([a.stats for a in self.adds], pa.string())
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> None:
+    def stats_parsed(self, path: tuple[str, ...]) -> None:
         """Return None: JSON has no parsed statistics."""

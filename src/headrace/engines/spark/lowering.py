@@ -123,7 +123,7 @@ def _pieces(files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor) 
     """Yield each row group by itself. A file without any is also a piece: its worker counts it."""
     for file in files:
         footer = engine.footer(file)
-        column_indexes = footer.leaves(work.leaf.columns)
+        column_indexes = footer.leaf_columns(work.leaf.columns)
         groups = range(footer.metadata.num_row_groups)
         if not groups:
             yield Piece(file=file, row_groups=(), size_bytes=0, footer=footer)

@@ -152,20 +152,28 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             ValueError: the fast path cannot read the next rows. Pages may raise other errors.
         """
         footer, mask = self._footer, selection.mask
-        leaves = footer.leaves(selection.columns)
-        texts = [leaf for leaf in leaves if _is_large_text(footer, group, leaf)]
+        leaf_columns = footer.leaf_columns(selection.columns)
+        texts = [
+            leaf_column
+            for leaf_column in leaf_columns
+            if _is_large_text(footer, group, leaf_column)
+        ]
         if not is_built() or _PATH not in texts:
             return
-        arrow_leaves = tuple(leaf for leaf in leaves if leaf not in texts)
+        arrow_columns = tuple(
+            leaf_column for leaf_column in leaf_columns if leaf_column not in texts
+        )
         self.source.count_read(self.opened, group, texts)
-        readers = {leaf: self._reader(group, leaf) for leaf in texts}
+        readers = {leaf_column: self._reader(group, leaf_column) for leaf_column in texts}
         # With a mask few rows are decoded at all, so late columns are read with the others.
         late = {
-            leaf: readers.pop(leaf) for leaf in selection.late if leaf in texts and mask is None
+            leaf_column: readers.pop(leaf_column)
+            for leaf_column in selection.late
+            if leaf_column in texts and mask is None
         }
         text_columns = _TextColumns(footer.adds, readers, late, self.memory)
         end, position = selection.end(footer.rows(group)), 0
-        for rows, adds in self._arrow_columns(group, arrow_leaves) if end else ():
+        for rows, adds in self._arrow_columns(group, arrow_columns) if end else ():
             remaining_mask = None if mask is None else mask[position:]
             yield (
                 rows,
@@ -175,17 +183,17 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             if position >= end:
                 return
 
-    def _reader(self, group: int, leaf: str) -> TextColumn:
+    def _reader(self, group: int, leaf_column: str) -> TextColumn:
         footer = self._footer
-        chunk, depth = footer.chunk(group, leaf), footer.depth(leaf)
+        chunk, depth = footer.chunk(group, leaf_column), footer.depth(leaf_column)
         return TextColumn(self.opened.raw, chunk, depth=depth, memory=self.memory)
 
     def _arrow_columns(
-        self, group: int, leaves: tuple[str, ...]
+        self, group: int, leaf_columns: tuple[str, ...]
     ) -> Iterator[tuple[int, pa.StructArray | None]]:
         """Yield the number of rows of each batch, and the columns that Arrow reads, if any."""
-        if leaves:
-            for batch in self._arrow_batches(group, leaves):
+        if leaf_columns:
+            for batch in self._arrow_batches(group, leaf_columns):
                 yield len(batch), batch.column("add")
         else:
             rows = self._footer.rows(group)
@@ -206,7 +214,9 @@ class _TextColumns(msgspec.Struct, frozen=True):
         self, rows: int, arrow_columns: pa.StructArray | None, mask: Mask | None
     ) -> AddRows:
         """Read the next `rows` rows, or those of them that the mask selects."""
-        texts = {leaf: reader.take(rows, mask) for leaf, reader in self.readers.items()}
+        texts = {
+            leaf_column: reader.take(rows, mask) for leaf_column, reader in self.readers.items()
+        }
         late = _LateColumns(rows, texts[_PATH], self.late, self.memory) if self.late else None
         return AddRows(_joined(self.field, arrow_columns, texts), late)
 
@@ -235,10 +245,10 @@ class _LateColumns:
             paths = selected_texts(self._paths.values, mask, self._memory)
             batch, is_null = batch.with_field(_name(_PATH), paths), is_null[mask]
         self._paths = None
-        for leaf, reader in self._readers.items():
+        for leaf_column, reader in self._readers.items():
             texts = reader.take(self._rows, mask)
             _check_nulls(texts, is_null)
-            batch = batch.with_field(_name(leaf), texts.values)
+            batch = batch.with_field(_name(leaf_column), texts.values)
         return batch
 
 
@@ -254,13 +264,14 @@ def _until_unusual(batches: Iterator[T]) -> Iterator[T]:
         yield batch
 
 
-def _is_large_text(footer: Footer, group: int, leaf: str) -> bool:
-    chunk = footer.chunk(group, leaf)
+def _is_large_text(footer: Footer, group: int, leaf_column: str) -> bool:
+    chunk = footer.chunk(group, leaf_column)
     return (
-        leaf in (_PATH, _STATS)
+        leaf_column in (_PATH, _STATS)
         and chunk is not None
         and chunk.total_uncompressed_size >= _WORTHWHILE_BYTES
-        and footer.metadata.schema.column(footer.positions[leaf]).logical_type.type == "STRING"
+        and footer.metadata.schema.column(footer.positions[leaf_column]).logical_type.type
+        == "STRING"
     )
 
 
@@ -275,7 +286,7 @@ def _joined(
         raise ValueError("an add has no path")
     for column in texts.values():
         _check_nulls(column, is_null)
-    arrays = {_name(leaf): column.values for leaf, column in texts.items()}
+    arrays = {_name(leaf_column): column.values for leaf_column, column in texts.items()}
     fields = {name: field.type.field(name).with_type(pa.string()) for name in arrays}
     if arrow_columns is not None:
         if not np.array_equal(light.to_numpy(arrow_columns.is_null()), is_null):
@@ -302,5 +313,5 @@ def _check_nulls(texts: Texts, is_null: Mask) -> None:
         raise ValueError("a column has adds where another one has none")
 
 
-def _name(leaf: str) -> str:
-    return leaf.rpartition(".")[2]
+def _name(leaf_column: str) -> str:
+    return leaf_column.rpartition(".")[2]

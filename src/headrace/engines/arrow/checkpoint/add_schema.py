@@ -41,10 +41,10 @@ def check_adds(footer: Footer) -> None:
         ValueError: a field has another type, or one that every add must have is missing.
     """
     fields: dict[str, list[str]] = defaultdict(list)
-    for leaf in footer.positions:
-        action, _, path = leaf.partition(".")
+    for leaf_column in footer.positions:
+        action, _, path = leaf_column.partition(".")
         if action == "add":
-            fields[path.partition(".")[0]].append(leaf)
+            fields[path.partition(".")[0]].append(leaf_column)
     for name in _REQUIRED:
         if fields and name not in fields:
             raise ValueError(f"its adds have no {name}")
@@ -55,20 +55,22 @@ def check_adds(footer: Footer) -> None:
             raise ValueError(f"add.{name} is not {kind.value}")
 
 
-def _has_kind(kind: _Kind, column: str, leaves: list[str], footer: Footer) -> bool:
+def _has_kind(kind: _Kind, column: str, leaf_columns: list[str], footer: Footer) -> bool:
     if kind is _Kind.VECTOR:
         texts = [f"{column}.{name}" for name in ("storageType", "pathOrInlineDv")]
-        return set(texts) <= set(leaves) and all(
+        return set(texts) <= set(leaf_columns) and all(
             _has_kind(_Kind.TEXT, t, [t], footer) for t in texts
         )
-    stored = [footer.metadata.schema.column(footer.positions[leaf]) for leaf in leaves]
-    logical = {leaf.logical_type.type for leaf in stored}
+    stored = [
+        footer.metadata.schema.column(footer.positions[leaf_column]) for leaf_column in leaf_columns
+    ]
+    logical = {leaf_column.logical_type.type for leaf_column in stored}
     match kind:
         case _Kind.TEXT:
-            return leaves == [column] and logical <= _TEXTUAL
+            return leaf_columns == [column] and logical <= _TEXTUAL
         case _Kind.INTEGER:
             is_whole = stored[0].physical_type in ("INT32", "INT64") and logical <= _INTEGRAL
-            return leaves == [column] and is_whole
+            return leaf_columns == [column] and is_whole
         case _Kind.TEXTS:
-            is_map = len(leaves) == len(("key", "value")) and column not in leaves
+            is_map = len(leaf_columns) == len(("key", "value")) and column not in leaf_columns
             return is_map and logical <= _TEXTUAL and stored[0].max_repetition_level == 1

@@ -171,11 +171,11 @@ class MapChunks(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, footer: Footer, group: int, column: str) -> "MapChunks | None":
         """Return the chunks of a column, or None if it is not a map of keys to values."""
-        leaves = footer.leaves((column,))
-        if [leaf.rpartition(".")[2] for leaf in leaves] != ["key", "value"]:
+        leaf_columns = footer.leaf_columns((column,))
+        if [leaf_column.rpartition(".")[2] for leaf_column in leaf_columns] != ["key", "value"]:
             return None
-        keys, values = (footer.chunk(group, leaf) for leaf in leaves)
-        key_level, value_level = map(footer.depth, leaves)
+        keys, values = (footer.chunk(group, leaf_column) for leaf_column in leaf_columns)
+        key_level, value_level = map(footer.depth, leaf_columns)
         return cls(footer.rows(group), keys, values, (key_level, value_level))
 
     def read(self, file: BinaryIO) -> CodedMaps | None:

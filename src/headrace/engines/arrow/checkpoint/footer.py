@@ -45,6 +45,8 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
     metadata: pq.FileMetaData
     file_bytes: int = 0
     """The size of the whole file; 0 if unknown."""
+    etag: str | None = None
+    """The version of the file that the footer belongs to; None if the store has no ETags."""
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -57,46 +59,50 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         """The Arrow field of the adds."""
         return self.metadata.schema.to_arrow_schema().field("add")
 
-    def leaves(self, columns: tuple[str, ...]) -> list[str]:
+    def leaf_columns(self, columns: tuple[str, ...]) -> list[str]:
         """Return the leaf columns of the file at or below `columns`."""
         prefixes = tuple(f"{column}." for column in columns)
         return [path for path in self.positions if f"{path}.".startswith(prefixes)]
 
-    def codable(self, leaves: Sequence[str]) -> list[str]:
+    def codable(self, leaf_columns: Sequence[str]) -> list[str]:
         """Return the leaf columns that Arrow can read as dictionary codes in all row groups."""
         groups = range(self.metadata.num_row_groups)
-        return [leaf for leaf in leaves if all(self._is_codable(g, leaf) for g in groups)]
+        return [
+            leaf_column
+            for leaf_column in leaf_columns
+            if all(self._is_codable(g, leaf_column) for g in groups)
+        ]
 
-    def _is_codable(self, group: int, leaf: str) -> bool:
-        chunk = self.chunk(group, leaf)
+    def _is_codable(self, group: int, leaf_column: str) -> bool:
+        chunk = self.chunk(group, leaf_column)
         return chunk is not None and _CODABLE.issuperset(chunk.encodings)
 
     def rows(self, group: int) -> int:
         """Return the number of rows of a row group."""
         return int(self.metadata.row_group(group).num_rows)
 
-    def chunk(self, group: int, leaf: str) -> Any | None:
+    def chunk(self, group: int, leaf_column: str) -> Any | None:
         """Return the metadata of a column chunk; None if the file has no such column."""
-        position = self.positions.get(leaf)
+        position = self.positions.get(leaf_column)
         return None if position is None else self.metadata.row_group(group).column(position)
 
-    def range(self, group: int, leaf: str) -> ByteRange | None:
+    def range(self, group: int, leaf_column: str) -> ByteRange | None:
         """Return the byte range of a column chunk; None if the file has no such column."""
-        chunk = self.chunk(group, leaf)
+        chunk = self.chunk(group, leaf_column)
         return None if chunk is None else chunk_range(chunk)
 
-    def ranges(self, group: int, leaves: Sequence[str]) -> list[ByteRange]:
-        """Return the byte ranges of those `leaves` that the file has."""
-        ranges = (self.range(group, leaf) for leaf in leaves)
+    def ranges(self, group: int, leaf_columns: Sequence[str]) -> list[ByteRange]:
+        """Return the byte ranges of those `leaf_columns` that the file has."""
+        ranges = (self.range(group, leaf_column) for leaf_column in leaf_columns)
         return [span for span in ranges if span is not None]
 
-    def depth(self, leaf: str) -> int:
-        """Return the maximum definition level of a leaf: the nullable parts of its path."""
-        return int(self.metadata.schema.column(self.positions[leaf]).max_definition_level)
+    def depth(self, leaf_column: str) -> int:
+        """Return the maximum definition level of a leaf column: the nullable parts of its path."""
+        return int(self.metadata.schema.column(self.positions[leaf_column]).max_definition_level)
 
-    def nulls(self, group: int, leaf: str) -> int | None:
+    def nulls(self, group: int, leaf_column: str) -> int | None:
         """Return the number of null rows of a column; None if the footer does not say."""
-        chunk = self.chunk(group, leaf)
+        chunk = self.chunk(group, leaf_column)
         if chunk is None:
             return self.rows(group)
         statistics = chunk.statistics
@@ -108,7 +114,7 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         """Return whether a row group can hold an action."""
         rows = self.rows(group)
         witnesses = (WITNESS[action], *_FURTHER_WITNESSES.get(action, ()))
-        return any(self.nulls(group, leaf) != rows for leaf in witnesses)
+        return any(self.nulls(group, leaf_column) != rows for leaf_column in witnesses)
 
     def actions(self, group: int, action: str) -> int | None:
         """Return how many actions of a kind a row group has; None if the footer does not say."""
@@ -118,9 +124,11 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
     def is_null(self, group: int, column: str) -> bool:
         """Return whether a column and all columns below it are known to be null in a row group."""
         rows = self.rows(group)
-        return all(self.nulls(group, leaf) == rows for leaf in self.leaves((column,)))
+        return all(
+            self.nulls(group, leaf_column) == rows for leaf_column in self.leaf_columns((column,))
+        )
 
-    def compressed_bytes(self, group: int, leaves: Sequence[str]) -> int:
+    def compressed_bytes(self, group: int, leaf_columns: Sequence[str]) -> int:
         """Return the compressed size of these columns of a row group."""
-        chunks = (self.chunk(group, leaf) for leaf in leaves)
+        chunks = (self.chunk(group, leaf_column) for leaf_column in leaf_columns)
         return sum(chunk.total_compressed_size for chunk in chunks if chunk is not None)

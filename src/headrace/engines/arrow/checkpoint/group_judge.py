@@ -70,10 +70,12 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         Their partition values are requested together and checked here, so nothing else of a row
         group is requested before it is known to match.
         """
-        leaves = self.source.footer(file).leaves((PARTITION_VALUES,)) if self.verdicts else []
+        leaf_columns = (
+            self.source.footer(file).leaf_columns((PARTITION_VALUES,)) if self.verdicts else []
+        )
         memory = Memory()
         try:
-            with self.source.open(file, codes=leaves) as opened:
+            with self.source.open(file, codes=leaf_columns) as opened:
                 for possible in self.groups(opened, some):
                     group_to_read = self.judged(opened, possible, memory=memory)
                     if group_to_read is not None:
@@ -107,7 +109,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         predicate = None if self.predicate is None else self.predicate.by_partition
         if predicate is None or not groups:
             return groups
-        lacks_values = not footer.leaves((PARTITION_VALUES,))
+        lacks_values = not footer.leaf_columns((PARTITION_VALUES,))
         if lacks_values and not _may_match_without_values(self.verdicts):
             return []
         return groups_to_read(predicate, footer=footer, groups=groups)
@@ -122,8 +124,8 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def _possible(self, opened: OpenParquet, groups: list[int]) -> Iterator[PossibleGroup]:
         """Yield each group, with its partition values if they are still to be checked."""
         footer = self.source.footer(opened.file)
-        leaves = footer.leaves((PARTITION_VALUES,))
-        if not self.verdicts or not leaves:
+        leaf_columns = footer.leaf_columns((PARTITION_VALUES,))
+        if not self.verdicts or not leaf_columns:
             yield from map(PossibleGroup, groups)
         elif opened.is_local:
             start, size = 0, _FIRST_READ
@@ -131,9 +133,11 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
                 yield from self._with_values(opened, footer, groups[start : start + size])
                 start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
         else:
-            for some in _cut(groups, [footer.compressed_bytes(g, leaves) for g in groups]):
+            for some in _cut(groups, [footer.compressed_bytes(g, leaf_columns) for g in groups]):
                 opened.drop()
-                opened.fetch([span for group in some for span in footer.ranges(group, leaves)])
+                opened.fetch(
+                    [span for group in some for span in footer.ranges(group, leaf_columns)]
+                )
                 yield from self._with_values(opened, footer, some)
 
     def _with_values(
@@ -194,9 +198,9 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def _decoded_mask(self, opened: OpenParquet, group: int) -> tuple[npt.NDArray[np.bool_], int]:
         """Return the same mask from maps that Arrow builds, and the number of adds."""
         file = opened.file
-        leaves = self.source.footer(file).leaves((PARTITION_VALUES,))
+        leaf_columns = self.source.footer(file).leaf_columns((PARTITION_VALUES,))
         with (
-            self.source.open(file, codes=leaves)
+            self.source.open(file, codes=leaf_columns)
             if opened.is_local
             else nullcontext(opened) as reopened
         ):
@@ -236,13 +240,14 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         count = footer.actions(group, action)
         if count is not None:
             return count
-        leaf = min(
-            footer.leaves((action,)), key=lambda leaf: footer.compressed_bytes(group, [leaf])
+        leaf_column = min(
+            footer.leaf_columns((action,)),
+            key=lambda leaf_column: footer.compressed_bytes(group, [leaf_column]),
         )
         with self.source.open(file) as opened:
-            opened.fetch(footer.ranges(group, [leaf]))
+            opened.fetch(footer.ranges(group, [leaf_column]))
             batches = self.source.batches(
-                opened, group, columns=(leaf,), batch_rows=_MASK_BATCH_ROWS
+                opened, group, columns=(leaf_column,), batch_rows=_MASK_BATCH_ROWS
             )
             return sum(len(batch) - batch.column(action).null_count for batch in batches)
 

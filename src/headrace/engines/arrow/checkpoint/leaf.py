@@ -62,7 +62,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def read(self, pieces: Iterator[LeafPiece]) -> Generator[ColumnBatch, None, None]:
         """Yield the matching adds of pieces; a file stays open for its consecutive pieces."""
         for file, of_file in groupby(pieces, key=attrgetter("file")):
-            codes = self._map_leaves(file)
+            codes = self._map_columns(file)
             opened = AddReader.open(self.source, file, codes=codes, batch_rows=self._batch_rows)
             with opened as reader:
                 for piece in of_file:
@@ -81,7 +81,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def ranges(self, file: LogFile, group: int) -> list[ByteRange]:
         """Return the byte ranges to read of a row group."""
         footer = self.source.footer(file)
-        return footer.ranges(group, footer.leaves(self._columns_of(file, group)))
+        return footer.ranges(group, footer.leaf_columns(self._columns_of(file, group)))
 
     def _read_group(self, reader: AddReader, group_to_read: GroupToRead) -> Iterator[ColumnBatch]:
         """Select rows of a group, and complete the selection."""
@@ -152,10 +152,10 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def _batch_rows(self) -> int:
         return self.context.settings.batch_rows
 
-    def _map_leaves(self, file: LogFile) -> list[str]:
+    def _map_columns(self, file: LogFile) -> list[str]:
         if PARTITION_VALUES not in self.columns:
             return []
-        return self.source.footer(file).leaves((PARTITION_VALUES,))
+        return self.source.footer(file).leaf_columns((PARTITION_VALUES,))
 
 
 def _plain_rows(pieces: Iterator[tuple[AddRows, bool]]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ path. For a remote file, the requested ranges are fetched together and read from
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +33,8 @@ _LOCAL_BUFFER_BYTES = 1 << 16
 _FOOTERS_IN_USE = 16
 _DECODED_SIZE = 4
 """Roughly how much larger a footer is in memory than in its file."""
+_Identity: TypeAlias = tuple[str, int, int, str | None]
+"""Path, size, modification time and ETag of a file."""
 _UNDECODABLE = (pa.ArrowException, OSError, ValueError)
 
 
@@ -41,7 +43,7 @@ class FooterCache:
 
     def __init__(self, limit_bytes: int) -> None:
         # Reading row groups needs their footer, so footers in use are always kept.
-        self._footers: BoundedCache[tuple[str, int, int], Footer] = BoundedCache(
+        self._footers: BoundedCache[_Identity, Footer] = BoundedCache(
             limit_bytes, at_least=_FOOTERS_IN_USE
         )
 
@@ -97,7 +99,7 @@ class OpenParquet:
         known, file, log = self._known, self.file, self._log
         if known is not None:
             size_bytes = known.file_bytes or file.size_bytes
-            fetched = FetchedFile(log.store, file.path, size_bytes=size_bytes)
+            fetched = FetchedFile(log.store, file.path, size_bytes=size_bytes, etag=known.etag)
         else:
             tail = log.tail(file)
             log.tail_size.learn_from(tail)
@@ -108,6 +110,11 @@ class OpenParquet:
     def size_bytes(self) -> int:
         """The size of the file; for a remote file, as the store reports it."""
         return self.file.size_bytes if self.is_local else self._fetched.size_bytes()
+
+    @property
+    def etag(self) -> str | None:
+        """The version of a remote file that is read; None if the store has no ETags."""
+        return None if self.is_local else self._fetched.etag
 
     @cached_property
     def parquet(self) -> pq.ParquetFile:
@@ -165,7 +172,7 @@ class ParquetSource:
         self._log = log
         self._footers = footers
         self._meter = meter
-        self._counted_files: set[tuple[str, int, int]] = set()
+        self._counted_files: set[_Identity] = set()
 
     @property
     def is_remote(self) -> bool:
@@ -187,8 +194,9 @@ class ParquetSource:
         return self._log.ahead.waiting
 
     def windows(self, file: LogFile, ranges: Sequence[ByteRange]) -> Windows:
-        """Start to read ranges of a remote file."""
-        return Windows(self._log.store, file.path, ranges, ahead=self._log.ahead)
+        """Start to read ranges of a remote file, of the version that its footer belongs to."""
+        etag = self.footer(file).etag
+        return Windows(self._log.store, file.path, ranges, ahead=self._log.ahead, etag=etag)
 
     def footer(self, file: LogFile) -> Footer:
         """Return the decoded footer of a file."""
@@ -221,7 +229,7 @@ class ParquetSource:
     def _read_footer(self, opened: OpenParquet) -> Footer:
         file = opened.file
         metadata = opened.parquet.metadata
-        footer = _checked(Footer(metadata, opened.size_bytes), file)
+        footer = _checked(Footer(metadata, opened.size_bytes, opened.etag), file)
         self._footers.put(file, footer)
         self.count_bytes(opened, metadata.serialized_size)
         self._count_file(file)
@@ -232,9 +240,9 @@ class ParquetSource:
         if opened.is_local:
             self._meter.count(bytes_read=size_bytes, requests=1)
 
-    def count_read(self, opened: OpenParquet, group: int, leaves: Sequence[str]) -> None:
+    def count_read(self, opened: OpenParquet, group: int, leaf_columns: Sequence[str]) -> None:
         """Count the read of columns of a row group, unless the store does."""
-        self.count_bytes(opened, self.footer(opened.file).compressed_bytes(group, leaves))
+        self.count_bytes(opened, self.footer(opened.file).compressed_bytes(group, leaf_columns))
 
     def batches(
         self, opened: OpenParquet, group: int, *, columns: tuple[str, ...], batch_rows: int
@@ -247,12 +255,12 @@ class ParquetSource:
         """
         file = opened.file
         footer = self._footers.get(file) or self._read_footer(opened)
-        leaves = footer.leaves(columns)
-        if not leaves:
+        leaf_columns = footer.leaf_columns(columns)
+        if not leaf_columns:
             return
-        self.count_read(opened, group, leaves)
+        self.count_read(opened, group, leaf_columns)
         decoded = opened.parquet.iter_batches(
-            batch_size=batch_rows, row_groups=[group], columns=leaves, use_threads=False
+            batch_size=batch_rows, row_groups=[group], columns=leaf_columns, use_threads=False
         )
         missing = footer.rows(group)
         while True:
@@ -300,5 +308,5 @@ def _checked(footer: Footer, file: LogFile) -> Footer:
     return footer
 
 
-def _identity(file: LogFile) -> tuple[str, int, int]:
-    return (file.path, file.size_bytes, file.modified_ms)
+def _identity(file: LogFile) -> _Identity:
+    return (file.path, file.size_bytes, file.modified_ms, file.etag)

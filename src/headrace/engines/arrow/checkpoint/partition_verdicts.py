@@ -36,7 +36,7 @@ class PartitionTexts(msgspec.Struct, frozen=True):
     def stats_json(self) -> None:
         """Return None: there are only partition values."""
 
-    def stats_parsed(self, leaf: tuple[str, ...]) -> None:
+    def stats_parsed(self, path: tuple[str, ...]) -> None:
         """Return None: there are only partition values."""
 
 

@@ -34,15 +34,15 @@ def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[in
     return [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
 
 
-def _parsed_leaf(column: BoundColumn) -> str:
+def _parsed_column(column: BoundColumn) -> str:
     return f"add.partitionValues_parsed.{column.physical_path[0]}"
 
 
 def _has_statistics(column: BoundColumn, footer: Footer) -> bool:
     """Return whether the footer may have statistics of a column."""
     if column.is_partition:
-        return _parsed_leaf(column) in footer.positions
-    return any(leaf.startswith(_PARSED_STATISTICS) for leaf in footer.positions)
+        return _parsed_column(column) in footer.positions
+    return any(leaf_column.startswith(_PARSED_STATISTICS) for leaf_column in footer.positions)
 
 
 def _are_typed_values_reliable(column: BoundColumn, footer: Footer, group: int) -> bool:
@@ -51,15 +51,15 @@ def _are_typed_values_reliable(column: BoundColumn, footer: Footer, group: int) 
     A null may represent a string that the writer could not parse, whose file must be kept. And
     the writer parsed a timestamp without a zone in its own zone, while here it is in UTC.
     """
-    leaf = _parsed_leaf(column)
-    if leaf not in footer.positions or column.type == PrimitiveType("timestamp"):
+    leaf_column = _parsed_column(column)
+    if leaf_column not in footer.positions or column.type == PrimitiveType("timestamp"):
         return False
-    return column.type == PrimitiveType("string") or not _some_null(footer, group, leaf)
+    return column.type == PrimitiveType("string") or not _some_null(footer, group, leaf_column)
 
 
-def _some_null(footer: Footer, group: int, leaf: str) -> bool:
+def _some_null(footer: Footer, group: int, leaf_column: str) -> bool:
     """Return whether an add of a group may have no value in a leaf column."""
-    nulls = footer.nulls(group, leaf)
+    nulls = footer.nulls(group, leaf_column)
     return nulls is None or nulls != footer.nulls(group, "add.path")
 
 
@@ -76,20 +76,20 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         return self._of_partition(column) if column.is_partition else self._of_data(column)
 
     def _of_partition(self, column: BoundColumn) -> Bounds:
-        leaf = _parsed_leaf(column)
+        leaf_column = _parsed_column(column)
         reliable = {
             group for group in self.groups if _are_typed_values_reliable(column, self.footer, group)
         }
         lows, highs = (
             [
-                self._extreme(group, leaf, side) if group in reliable else None
+                self._extreme(group, leaf_column, side) if group in reliable else None
                 for group in self.groups
             ]
             for side in ("min", "max")
         )
         # An empty string is null, even if a writer stored it as a value.
         nulls = [
-            low in ("", None) or _some_null(self.footer, group, leaf)
+            low in ("", None) or _some_null(self.footer, group, leaf_column)
             for group, low in zip(self.groups, lows, strict=True)
         ]
         return self._bounds(column, lows, highs, nulls=nulls)
@@ -108,12 +108,16 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         return self._bounds(column, lows, highs, nulls=[count != 0 for count in counts])
 
     def _is_unambiguous(self, column: BoundColumn) -> bool:
-        """Return whether a leaf path names the column unambiguously: names may contain dots."""
+        """Return whether dots in names make no path of the column ambiguous."""
         path = column.physical_path
         if any("." in name for name in path):
             return False
-        leaves = [f"add.stats_parsed.{kind}.{'.'.join(path)}" for kind in _STATISTICS]
-        depths = [self.footer.depth(leaf) for leaf in leaves if leaf in self.footer.positions]
+        leaf_columns = [f"add.stats_parsed.{kind}.{'.'.join(path)}" for kind in _STATISTICS]
+        depths = [
+            self.footer.depth(leaf_column)
+            for leaf_column in leaf_columns
+            if leaf_column in self.footer.positions
+        ]
         return len(path) == 1 or all(depth == len(_ABOVE) + len(path) for depth in depths)
 
     def _bounds(
@@ -134,16 +138,18 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
             may_be_nan=values if column.type in _FLOATING else None,
         )
 
-    def _extremes(self, leaf: str, side: str) -> list[Any]:
+    def _extremes(self, leaf_column: str, side: str) -> list[Any]:
         """Return an extreme of a statistic per group; None if a file may lack the statistic."""
         return [
-            None if _some_null(self.footer, group, leaf) else self._extreme(group, leaf, side)
+            None
+            if _some_null(self.footer, group, leaf_column)
+            else self._extreme(group, leaf_column, side)
             for group in self.groups
         ]
 
-    def _extreme(self, group: int, leaf: str, side: str) -> Any:
-        """Return the smallest or largest value of a leaf; None if the footer does not have it."""
-        chunk = self.footer.chunk(group, leaf)
+    def _extreme(self, group: int, leaf_column: str, side: str) -> Any:
+        """Return the smallest or largest value of a leaf column; None if the footer has none."""
+        chunk = self.footer.chunk(group, leaf_column)
         statistics = None if chunk is None else chunk.statistics
         if statistics is None or not statistics.has_min_max:
             return None

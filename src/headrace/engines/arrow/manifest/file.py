@@ -14,7 +14,7 @@ from headrace.avro.block_index import (
     check_block,
     check_header,
     decode_index,
-    placed,
+    place_blocks,
 )
 from headrace.avro.codec import Bytes
 from headrace.avro.container import Header, RawBlock, read_header, split_blocks
@@ -62,7 +62,7 @@ class ManifestStore(msgspec.Struct, frozen=True):
         """Return the blocks of a manifest that a predicate does not prune.
 
         Raises:
-            CorruptStateError: it is missing, damaged, or not what its state says.
+            CorruptStateError: it is missing, damaged, or does not match its state.
         """
         try:
             if predicate is None or self._is_small(info):
@@ -120,7 +120,7 @@ def _whole(
     blocks = list(split_blocks(memoryview(content)[header.length_bytes :], header))
     count = sum(block.count for block in blocks)
     if count != info.num_entries:
-        reason = f"it has {count} entries, and its state says {info.num_entries}"
+        reason = f"it has {count} entries, but its state records {info.num_entries}"
         raise CorruptStateError(path=file.path, reason=reason)
     index = decode_index(header)
     if index is None:
@@ -147,10 +147,11 @@ def _whole(
 
 def _check_content(content: bytes, file: LogFile, info: ManifestInfo) -> None:
     if info.length_bytes >= 0 and len(content) != info.length_bytes:
-        reason = f"it has {len(content)} bytes, and its state says {info.length_bytes}"
+        reason = f"it has {len(content)} bytes, but its state records {info.length_bytes}"
         raise CorruptStateError(path=file.path, reason=reason)
     if info.sha256 is not None and sha256(content).hexdigest() != info.sha256:
-        raise CorruptStateError(path=file.path, reason="its digest is not the one in its state")
+        reason = "its digest differs from the one in its state"
+        raise CorruptStateError(path=file.path, reason=reason)
 
 
 def _check_index(index: tuple[IndexedBlock, ...], header: Header, info: ManifestInfo) -> None:
@@ -164,7 +165,7 @@ def _chosen(
     index: tuple[IndexedBlock, ...], header: Header, predicate: BoundPredicate
 ) -> tuple[list[PlacedBlock], int, int]:
     keep = parts_to_read(predicate, [block.bounds for block in index])
-    places = list(placed(index, header))
+    places = list(place_blocks(index, header))
     chosen = [place for place, is_needed in zip(places, keep, strict=True) if is_needed]
     skipped = sum(
         block.count for block, is_needed in zip(index, keep, strict=True) if not is_needed

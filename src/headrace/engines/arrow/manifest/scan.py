@@ -201,7 +201,10 @@ class _TombstoneIndex:
                 tombstone.removed_at_version, self._versions.get(key, tombstone.removed_at_version)
             )
         spellings = (*tombstones.paths, *(tombstone.path for tombstone in tombstones.entries))
-        self._known = light.array({*spellings, *map(canonical_path, spellings)}, pa.string())
+        canonical = map(canonical_path, spellings)
+        # Bytes that are not UTF-8 become surrogates, which no stored path has.
+        stored = (p for p in canonical if p.isascii() or p.encode(errors="ignore").decode() == p)
+        self._known = light.array({*spellings, *stored}, pa.string())
 
     def rows(self, entries: pa.RecordBatch, versions: np.ndarray[Any, Any]) -> list[int]:
         """Return the numbers of the hidden rows."""

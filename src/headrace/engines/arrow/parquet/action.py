@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headrace.engines.arrow.parquet.chunk import VALUES, Entry, chunk_range, is_empty, read_chunk
-from headrace.engines.arrow.parquet.footer import Leaf, LiteFooter, Source, read_footer
+from headrace.engines.arrow.parquet.footer import LeafColumn, LiteFooter, Source, read_footer
 from headrace.errors import ObjectTooShortError
 from headrace.protocol.action import ACTION_TYPES
 
@@ -33,15 +33,15 @@ def read_actions(source: Source, names: tuple[str, ...]) -> dict[str, Any] | Non
         footer = read_footer(source)
         chunks = {name: _chunks(footer, name) for name in names}
         chunk_list = [
-            (leaf, chunk) for of_name in chunks.values() for leaf, chunk in of_name.items()
+            (column, chunk) for of_name in chunks.values() for column, chunk in of_name.items()
         ]
         data = source.ranges([chunk_range(chunk) for _, chunk in chunk_list]) if chunk_list else []
         columns = {
-            leaf: read_chunk(pages, chunk, leaf)
-            for (leaf, chunk), pages in zip(chunk_list, data, strict=True)
+            column: read_chunk(pages, chunk, column)
+            for (column, chunk), pages in zip(chunk_list, data, strict=True)
         }
         return {
-            name: msgspec.convert(_assembled({leaf: columns[leaf] for leaf in of_name}), kind)
+            name: msgspec.convert(_assembled({column: columns[column] for column in of_name}), kind)
             for name, of_name in chunks.items()
             if of_name and (kind := ACTION_TYPES[name])
         }
@@ -49,12 +49,14 @@ def read_actions(source: Source, names: tuple[str, ...]) -> dict[str, Any] | Non
         return None
 
 
-def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
+def _chunks(footer: LiteFooter, name: str) -> dict[LeafColumn, dict[int, Any]]:
     """Return the column chunks of the row group that holds an action; empty if none does."""
-    leaves = [leaf for leaf in footer.leaves if leaf.path[0] == name]
-    if not leaves:
+    leaf_columns = [column for column in footer.leaf_columns if column.path[0] == name]
+    if not leaf_columns:
         return {}
-    witness, second_witness = (_leaf(leaves, (name, field)) for field in _WITNESSES[name])
+    witness, second_witness = (
+        _only_column(leaf_columns, (name, field)) for field in _WITNESSES[name]
+    )
     places = footer.places(witness)
     counts = [footer.chunk_at(place)[VALUES] for place in places]
     if sum(counts) != footer.rows or min(counts, default=0) < 0:
@@ -66,51 +68,51 @@ def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
             raise ValueError("the footer does not say where the action is")
         if not empty:
             return {
-                leaf: _checked(
-                    footer.chunk_at(footer.place_near(leaf, witness, places, group)),
-                    leaf,
+                column: _checked(
+                    footer.chunk_at(footer.place_near(column, witness, places, group)),
+                    column,
                     rows=counts[group],
                 )
-                for leaf in leaves
+                for column in leaf_columns
             }
     return {}
 
 
-def _leaf(leaves: list[Leaf], path: tuple[str, ...]) -> Leaf:
-    matches = [leaf for leaf in leaves if leaf.path == path]
+def _only_column(leaf_columns: list[LeafColumn], path: tuple[str, ...]) -> LeafColumn:
+    matches = [column for column in leaf_columns if column.path == path]
     if len(matches) != 1 or matches[0].max_repetition:
         raise ValueError(f"there should be one column {'.'.join(path)}")
     return matches[0]
 
 
-def _checked(chunk: dict[int, Any], leaf: Leaf, *, rows: int) -> dict[int, Any]:
+def _checked(chunk: dict[int, Any], column: LeafColumn, *, rows: int) -> dict[int, Any]:
     """Return the chunk if it has a value for each row of its row group."""
-    if chunk[VALUES] < rows or (chunk[VALUES] != rows and not leaf.max_repetition):
-        raise ValueError(f"{leaf.path} does not have a value for each row")
+    if chunk[VALUES] < rows or (chunk[VALUES] != rows and not column.max_repetition):
+        raise ValueError(f"{column.path} does not have a value for each row")
     return chunk
 
 
-def _assembled(columns: dict[Leaf, list[Entry]]) -> dict[str, Any]:
+def _assembled(columns: dict[LeafColumn, list[Entry]]) -> dict[str, Any]:
     """Build nested values from leaf columns: fields, lists and maps of strings, structs."""
     fields: dict[str, Any] = {}
-    by_path = {leaf.path: entries for leaf, entries in columns.items()}
-    for leaf, entries in columns.items():
-        path = leaf.path[1:]
+    by_path = {column.path: entries for column, entries in columns.items()}
+    for column, entries in columns.items():
+        path = column.path[1:]
         values = [value for _, value in entries if value is not None]
-        if leaf.max_repetition == 0:
+        if column.max_repetition == 0:
             if len(values) > 1:
                 raise ValueError("there is more than one such action")
             if values:
                 _put(fields, path, values[0])
             continue
-        if leaf.path[-1] == "key":
+        if column.path[-1] == "key":
             continue
         # The container is two levels above its strings: `tags.key_value.value`.
-        if not any(level >= leaf.definitions[-3] for level, _ in entries):
+        if not any(level >= column.definitions[-3] for level, _ in entries):
             continue
-        if leaf.path[-1] == "value":
-            keys = [key for _, key in by_path[*leaf.path[:-1], "key"] if key is not None]
-            texts = [v for level, v in entries if level >= leaf.definitions[-2]]
+        if column.path[-1] == "value":
+            keys = [key for _, key in by_path[*column.path[:-1], "key"] if key is not None]
+            texts = [v for level, v in entries if level >= column.definitions[-2]]
             _put(fields, path[:-2], dict(zip(keys, texts, strict=True)))
         else:
             _put(fields, path[:-2], values)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from headrace.engines.arrow.parquet.codec import Bytes, Codec
-from headrace.engines.arrow.parquet.footer import Leaf
+from headrace.engines.arrow.parquet.footer import LeafColumn
 from headrace.engines.arrow.parquet.page import Page, plain_values, read_pages
 from headrace.engines.arrow.parquet.varint import read_varint
 from headrace.storage.byte_range import ByteRange
@@ -20,7 +20,7 @@ CODEC, VALUES, COMPRESSED_SIZE, DATA_OFFSET, DICTIONARY_OFFSET, STATISTICS = 4, 
 NULL_COUNT = 3
 
 Entry: TypeAlias = tuple[int, Any]
-"""Definition level and value (None if the level ends above the leaf)."""
+"""Definition level and value (None if the level is below the maximum)."""
 
 
 def is_empty(chunk: dict[int, Any]) -> bool | None:
@@ -41,7 +41,7 @@ def chunk_range(chunk: dict[int, Any]) -> ByteRange:
     return ByteRange(start, chunk[COMPRESSED_SIZE])
 
 
-def read_chunk(data: Bytes, chunk: dict[int, Any], leaf: Leaf) -> list[Entry]:
+def read_chunk(data: Bytes, chunk: dict[int, Any], column: LeafColumn) -> list[Entry]:
     """Decode the pages of a chunk, and return its entries that are not null at the top level.
 
     Raises:
@@ -51,24 +51,24 @@ def read_chunk(data: Bytes, chunk: dict[int, Any], leaf: Leaf) -> list[Entry]:
     entries: list[Entry] = []
     count = 0
     decompress = Codec.numbered(chunk[CODEC]).decompress
-    pages = read_pages(data, is_repeated=leaf.max_repetition > 0, decompress=decompress)
+    pages = read_pages(data, is_repeated=column.max_repetition > 0, decompress=decompress)
     for page in pages:
         if page.is_dictionary:
-            dictionary = plain_values(page.values, page.count, leaf.physical_type)
+            dictionary = plain_values(page.values, page.count, column.physical_type)
         else:
-            entries += _entries(page, leaf, dictionary)
+            entries += _entries(page, column, dictionary)
             count += page.count
     if count != chunk[VALUES]:
         raise ValueError(f"the pages have {count} values, not {chunk[VALUES]}")
     return entries
 
 
-def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
-    levels = _runs(page.definitions, leaf.max_definition.bit_length(), page.count)
+def _entries(page: Page, column: LeafColumn, dictionary: list[Any]) -> Iterator[Entry]:
+    levels = _runs(page.definitions, column.max_definition.bit_length(), page.count)
     runs = [(level, length) for level, length in levels if level]
-    if any(level > leaf.max_definition for level, _ in runs):
+    if any(level > column.max_definition for level, _ in runs):
         raise ValueError("a value is defined deeper than its column")
-    value_count = sum(length for level, length in runs if level == leaf.max_definition)
+    value_count = sum(length for level, length in runs if level == column.max_definition)
     values: Iterator[Any]
     if page.is_coded:
         codes = (
@@ -76,10 +76,10 @@ def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
         )
         values = (dictionary[code] for code, length in codes for _ in range(length))
     else:
-        values = iter(plain_values(page.values, value_count, leaf.physical_type))
+        values = iter(plain_values(page.values, value_count, column.physical_type))
     for level, length in runs:
         for _ in range(length):
-            yield level, next(values) if level == leaf.max_definition else None
+            yield level, next(values) if level == column.max_definition else None
 
 
 def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:

@@ -33,7 +33,7 @@ class Source(Protocol):
         """Learn the size of the footer, so that the next tail includes all of it."""
 
 
-class Leaf(msgspec.Struct, frozen=True):
+class LeafColumn(msgspec.Struct, frozen=True):
     """A leaf column: its path, its physical type, and its maximum levels."""
 
     path: tuple[str, ...]
@@ -55,33 +55,35 @@ class LiteFooter(msgspec.Struct, frozen=True):
     its path, so it is found by searching for the encoded path.
     """
 
-    leaves: list[Leaf]
+    leaf_columns: list[LeafColumn]
     rows: int
     group_count: int
     _row_groups: bytes
 
-    def places(self, leaf: Leaf) -> list[int]:
-        """Return the position of a leaf's chunk metadata in each row group.
+    def places(self, column: LeafColumn) -> list[int]:
+        """Return the position of a column's chunk metadata in each row group.
 
         Raises:
             ValueError: the path does not occur once in each row group.
         """
-        return self._places(leaf, 0, len(self._row_groups), count=self.group_count)
+        return self._places(column, 0, len(self._row_groups), count=self.group_count)
 
-    def place_near(self, leaf: Leaf, known: Leaf, places: list[int], group: int) -> int:
-        """Return the same for one row group, given the positions of another leaf.
+    def place_near(
+        self, column: LeafColumn, known: LeafColumn, places: list[int], group: int
+    ) -> int:
+        """Return the same for one row group, given the positions of another leaf column.
 
         The chunks of a group are in schema order, so this one is between the known one and that of
         the group before or after. Nothing else of a large footer is searched.
         """
-        if leaf == known:
+        if column == known:
             return places[group]
         bounds = [0, *places, len(self._row_groups)]
-        first = group + (self.leaves.index(leaf) > self.leaves.index(known))
-        return self._places(leaf, bounds[first], bounds[first + 1], count=1)[0]
+        first = group + (self.leaf_columns.index(column) > self.leaf_columns.index(known))
+        return self._places(column, bounds[first], bounds[first + 1], count=1)[0]
 
-    def _places(self, leaf: Leaf, start: int, end: int, *, count: int) -> list[int]:
-        name = list_of_texts(leaf.path)
+    def _places(self, column: LeafColumn, start: int, end: int, *, count: int) -> list[int]:
+        name = list_of_texts(column.path)
         places = []
         at = self._row_groups.find(name, start, end)
         while at >= 0:
@@ -89,7 +91,7 @@ class LiteFooter(msgspec.Struct, frozen=True):
             places.append(at)
             at = self._row_groups.find(name, at, end)
         if len(places) != count:
-            raise ValueError(f"{leaf.path} occurs {len(places)} times, not {count}")
+            raise ValueError(f"{column.path} occurs {len(places)} times, not {count}")
         return places
 
     def chunk_at(self, place: int) -> dict[int, Any]:
@@ -115,12 +117,12 @@ def read_footer(source: Source) -> LiteFooter:
     footer = tail[-8 - length : -8]
     fields, at = read_struct(footer, until=_ROW_GROUPS)
     group_count, _, at = read_list_head(footer, at)
-    return LiteFooter(_leaves(fields[_SCHEMA]), fields[_ROWS], group_count, footer[at:])
+    return LiteFooter(_leaf_columns(fields[_SCHEMA]), fields[_ROWS], group_count, footer[at:])
 
 
-def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
-    """Walk the schema, a flat depth-first list, and return its leaves."""
-    leaves: list[Leaf] = []
+def _leaf_columns(elements: list[dict[int, Any]]) -> list[LeafColumn]:
+    """Walk the schema, a flat depth-first list, and return its leaf columns."""
+    leaf_columns: list[LeafColumn] = []
     position = 1
 
     def walk(
@@ -144,9 +146,9 @@ def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
             if element.get(_ELEMENT_CHILDREN):
                 walk(element[_ELEMENT_CHILDREN], *below)
             else:
-                leaves.append(Leaf(below[0], element[_ELEMENT_TYPE], *below[1:]))
+                leaf_columns.append(LeafColumn(below[0], element[_ELEMENT_TYPE], *below[1:]))
 
     walk(elements[0][_ELEMENT_CHILDREN], (), (), 0)
     if position != len(elements):
         raise ValueError("the schema has columns without a parent")
-    return leaves
+    return leaf_columns
