@@ -15,7 +15,7 @@ from pyiceberg.avro.file import AvroFile
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.typedef import Record
 
-from headrace.avro.block_index import decode_index, placed
+from headrace.avro.block_index import decode_index, place_blocks
 from headrace.avro.codec import Codec, CodecName
 from headrace.avro.container import Header, read_header, split_blocks
 from headrace.avro.manifest import ManifestWriter, WrittenManifest
@@ -118,7 +118,7 @@ def test_the_index_places_every_block() -> None:
     index = decode_index(header)
     assert index == written.blocks
     paths = []
-    for place in placed(index or (), header):
+    for place in place_blocks(index or (), header):
         (block,) = split_blocks(content[place.start : place.stop], header)
         rows = decode_block(block, header)
         assert (place.block.min_path, place.block.max_path) == (

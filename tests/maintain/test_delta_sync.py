@@ -152,6 +152,65 @@ def test_a_full_sync_keeps_row_ids_and_the_clustering_provider(
     assert row_fields(tmp_path) == expected | {"e": (40, 3, None)}
 
 
+@pytest.mark.parametrize("rows", [3, 300])
+def test_an_encoded_path_that_is_added_again_is_listed_once(tmp_path: Path, rows: int) -> None:
+    name = "at=2026-01-01 00%3A00%3A00/f"
+    others = [add(f"at=2026-01-01 00%3A00%3A00/g{n:03}", size=1) for n in range(rows)]
+    write_history(tmp_path, [[*opening(), add(name, size=1), *others]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [add(name, size=2)])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == scanned(tmp_path)
+    write_more(tmp_path, 2, [remove(name)])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == scanned(tmp_path)
+    write_more(tmp_path, 3, [add(name, size=3)])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == scanned(tmp_path)
+    assert Table(str(tmp_path)).state.verify().is_sound
+
+
+def test_a_file_that_is_replaced_under_another_spelling_is_listed_once(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a%2Db", size=1), add("c", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [remove("a-b")])
+    write_more(tmp_path, 2, [add("a-b", size=3)])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == {("a-b", None): 3, ("c", None): 2}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("a%2Db", "a-b"), ("a-b", "a%2Db"), ("file:/x/q", "/x/q"), ("/x/q", "file:///x/q")],
+)
+@pytest.mark.parametrize("later", [False, True])
+def test_a_file_that_is_added_again_under_another_spelling_is_listed_once(
+    tmp_path: Path, old: str, new: str, *, later: bool
+) -> None:
+    write_history(tmp_path, [[*opening(), add("c", size=2)]])
+    if later:  # the old entry is in the manifest of an incremental sync
+        Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [add(old, size=1)])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 2, [add(new, size=3)])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == {(new, None): 3, ("c", None): 2}
+
+
+def test_a_path_that_is_not_utf_8_when_decoded_is_found_again(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("%FF", size=1), add("ä%FFü", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [add("%ff", size=3), remove("%C3%A4%ffü")])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == {("%ff", None): 3}
+    write_more(tmp_path, 2, [add(f"b{n:02}", size=4) for n in range(30)])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 3, [remove("%ff")])  # too few for a compaction: a tombstone stays
+    Table(str(tmp_path)).state.sync()
+    paths = sorted(file.path for file in Table(str(tmp_path)).snapshot().scan())
+    assert paths == [f"b{n:02}" for n in range(30)]
+
+
 def test_a_path_that_is_spelled_in_another_way_is_the_same_file(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a%2Db", size=1), add("c", size=2)]])
     Table(str(tmp_path)).state.sync()

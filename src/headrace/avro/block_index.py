@@ -85,7 +85,7 @@ def check_header(start: Bytes, info: ManifestInfo, *, path: str) -> None:
         CorruptStateError: the digests differ.
     """
     if info.header_sha256 not in {None, sha256(start).hexdigest()}:
-        reason = "the digest of its header is not the one in its state"
+        reason = "the digest of its header differs from the one in its state"
         raise CorruptStateError(path=path, reason=reason)
 
 
@@ -96,14 +96,14 @@ def check_block(block: RawBlock, index: IndexedBlock, header: Header) -> None:
         CorruptStateError: the record count or the checksum differs.
     """
     if block.count != index.count:
-        reason = f"a block has {block.count} records, and its index says {index.count}"
+        reason = f"a block has {block.count} records, but its index says {index.count}"
         raise CorruptStateError(path=header.path, reason=reason)
     if index.crc32 is not None and index.crc32 != crc32(block.payload):
-        reason = "the checksum of a block is not the one in its index"
+        reason = "the checksum of a block differs from the one in its index"
         raise CorruptStateError(path=header.path, reason=reason)
 
 
-def placed(blocks: Sequence[IndexedBlock], header: Header) -> Iterator[PlacedBlock]:
+def place_blocks(blocks: Sequence[IndexedBlock], header: Header) -> Iterator[PlacedBlock]:
     """Yield the blocks with their offsets in the file."""
     at = header.length_bytes
     for block in blocks:

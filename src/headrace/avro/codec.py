@@ -133,7 +133,7 @@ def _unzstd_into(block: Bytes, out: bytearray | memoryview) -> None:
     size = len(out)
     written = cramjam.zstd.decompress_into(block, out) if size else 0
     if written != size:
-        raise ValueError(f"{written} bytes came out of a block of {size}")
+        raise ValueError(f"the block decompresses to {written} bytes, not {size}")
 
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -149,7 +149,7 @@ def zstd_size(block: Bytes) -> int | None:
     """
     head = bytes(block[:18])
     if head[:4] != _ZSTD_MAGIC or len(head) < 6:  # noqa: PLR2004
-        raise ValueError("the block is no zstd frame")
+        raise ValueError("the block is not a zstd frame")
     descriptor = head[4]
     is_single = bool(descriptor & 0x20)
     width = _FLAG_SIZES[descriptor >> 6] or int(is_single)
@@ -157,15 +157,15 @@ def zstd_size(block: Bytes) -> int | None:
         return None
     at = 5 + (not is_single) + _DICTIONARY_SIZES[descriptor & 3]
     if len(head) < at + width:
-        raise ValueError("the block is no zstd frame")
+        raise ValueError("the block is not a zstd frame")
     size = int.from_bytes(head[at : at + width], "little")
     return size + 256 if width == 2 else size  # noqa: PLR2004
 
 
 def _inflate(block: Bytes, limit: int) -> bytes:
-    machine = zlib.decompressobj(-zlib.MAX_WBITS)
-    body = machine.decompress(block, limit + 1)
-    if not machine.eof and len(body) <= limit:
+    decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+    body = decompressor.decompress(block, limit + 1)
+    if not decompressor.eof and len(body) <= limit:
         raise ValueError("the block ends early")
     return body
 

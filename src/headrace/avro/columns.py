@@ -1,8 +1,8 @@
 """Decode the entries of many blocks into Arrow columns, with our field names and types.
 
 Compressed blocks enter, one record batch leaves. Each block is decompressed into the same memory
-and decoded while it is in the processor's cache. What the compiled loop declines is decompressed
-again and decoded with fastavro, which decides whether it is damaged.
+and decoded while it is in the processor's cache. Blocks that the compiled loop declines are
+decompressed again and decoded with fastavro, which decides whether they are damaged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from headrace.avro.container import (
     open_block_into,
     stated_size,
 )
-from headrace.avro.field import COLUMN_TYPES, names_here
+from headrace.avro.field import COLUMN_TYPES, file_field_names
 from headrace.avro.program import program_for
 from headrace.avro.record import decode_records
 from headrace.compiled.avro_columns import Bodies, Body, fits_one_pass
@@ -41,21 +41,27 @@ def decode_columns(
     """
     program = program_for(header.schema, fields)
     columns = None if program is None else program.run(_bodies(blocks, header))
-    return _decoded_slowly(_opened(blocks, header), header, fields) if columns is None else columns
+    return (
+        _decode_with_fastavro(_decompress_all(blocks, header), header, fields)
+        if columns is None
+        else columns
+    )
 
 
 def _bodies(blocks: Sequence[RawBlock], header: Header) -> Bodies:
-    """Return the records of blocks, which are decompressed one by one where sizes are known."""
+    """Return the records of blocks, decompressed one at a time if all sizes are known."""
     records = sum(block.count for block in blocks)
     sizes = [stated_size(block, header) for block in blocks]
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and fits_one_pass(sum(known)):
-        return Bodies(_streamed(blocks, known, header), sum(known), records)
-    opened = _opened(blocks, header)
+        return Bodies(_decompress_one_by_one(blocks, known, header), sum(known), records)
+    opened = _decompress_all(blocks, header)
     return Bodies(opened, sum(len(body) for body, _ in opened), records)
 
 
-def _streamed(blocks: Sequence[RawBlock], sizes: Sequence[int], header: Header) -> Iterator[Body]:
+def _decompress_one_by_one(
+    blocks: Sequence[RawBlock], sizes: Sequence[int], header: Header
+) -> Iterator[Body]:
     memory = _MEMORY.block(max(sizes, default=0))
     view = memoryview(memory.bytes)  # type: ignore[arg-type]  # NumPy arrays are buffers
     for block, size in zip(blocks, sizes, strict=True):
@@ -64,14 +70,14 @@ def _streamed(blocks: Sequence[RawBlock], sizes: Sequence[int], header: Header) 
         yield body, block.count
 
 
-def _opened(blocks: Sequence[RawBlock], header: Header) -> list[tuple[Records, int]]:
+def _decompress_all(blocks: Sequence[RawBlock], header: Header) -> list[tuple[Records, int]]:
     return [(open_block(block, header), block.count) for block in blocks]
 
 
-def _decoded_slowly(
+def _decode_with_fastavro(
     bodies: Sequence[tuple[Records, int]], header: Header, fields: Sequence[str]
 ) -> pa.RecordBatch:
-    names = names_here(header.schema)
+    names = file_field_names(header.schema)
     records = [record for body, count in bodies for record in decode_records(body, count, header)]
     columns = {
         field: _column([record[names[field]] for record in records], field, header)

@@ -77,7 +77,7 @@ def read_header(data: Bytes, *, path: str) -> Header | None:
     """
     view = memoryview(data)
     if bytes(view[:4]) != MAGIC[: len(view)]:
-        raise CorruptStateError(path=path, reason="the file does not start as an Avro file does")
+        raise CorruptStateError(path=path, reason="it does not begin with the magic bytes of Avro")
     try:
         entries, at = _entries(view, len(MAGIC))
         sync = bytes(view[at : at + SYNC_BYTES])
@@ -92,7 +92,7 @@ def read_header(data: Bytes, *, path: str) -> Header | None:
     name = entries.pop("avro.codec", b"null").decode(errors="replace")
     codec = codec_named(name)
     if codec is None:
-        raise UnsupportedStateError(path=path, reason=f"codec {name!r} is not known here")
+        raise UnsupportedStateError(path=path, reason=f"codec {name!r} is not supported")
     return Header(
         path=path,
         schema=_schema(entries.pop("avro.schema", b""), path),
@@ -206,11 +206,11 @@ def _schema(text: bytes, path: str) -> Schema:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise CorruptStateError(path=path, reason="its schema is not JSON") from error
     if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise CorruptStateError(path=path, reason="its schema is not that of a record")
+        raise CorruptStateError(path=path, reason="its schema is not a record schema")
     if _count_types(schema, _DEEPEST_SCHEMA) > _MOST_TYPES:
         raise CorruptStateError(path=path, reason="its schema is too deep or too wide")
-    if _has_weightless_items(schema):
-        raise CorruptStateError(path=path, reason="its schema has arrays of items without bytes")
+    if _has_zero_byte_items(schema):
+        raise CorruptStateError(path=path, reason="its schema has arrays of zero-byte items")
     return schema
 
 
@@ -229,18 +229,18 @@ def _count_types(schema: Any, depth: int) -> int:
     return count
 
 
-def _has_weightless_items(schema: Any) -> bool:
+def _has_zero_byte_items(schema: Any) -> bool:
     """Return whether a schema has arrays of zero-byte items, whose count cannot be checked."""
     if isinstance(schema, list):
-        return any(map(_has_weightless_items, schema))
+        return any(map(_has_zero_byte_items, schema))
     if not isinstance(schema, dict):
         return False
-    if schema.get("type") == "array" and not _has_weight(schema.get("items")):
+    if schema.get("type") == "array" and not _takes_bytes(schema.get("items")):
         return True
-    return any(map(_has_weightless_items, schema.values()))
+    return any(map(_has_zero_byte_items, schema.values()))
 
 
-def _has_weight(kind: Any) -> bool:
+def _takes_bytes(kind: Any) -> bool:
     match kind:
         case "boolean" | "int" | "long" | "float" | "double" | "bytes" | "string":
             return True
@@ -250,9 +250,9 @@ def _has_weight(kind: Any) -> bool:
             return size > 0
         case {"type": "record", "fields": list(fields)}:
             return any(
-                isinstance(field, dict) and _has_weight(field.get("type")) for field in fields
+                isinstance(field, dict) and _takes_bytes(field.get("type")) for field in fields
             )
         case {"type": inner}:
-            return _has_weight(inner)
+            return _takes_bytes(inner)
         case _:  # null, or a reference to a named type
             return False

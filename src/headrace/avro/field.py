@@ -53,7 +53,7 @@ COLUMN_TYPES: Mapping[str, pa.DataType] = {
 """The Arrow type of each known field, by our name for it."""
 
 
-def names_here(schema: Schema) -> dict[str, str]:
+def file_field_names(schema: Schema) -> dict[str, str]:
     """Map our name of each known field to its name in the file.
 
     Unknown fields of the file are omitted.

@@ -16,6 +16,7 @@ from headrace.avro.block_index import INDEX_KEY, IndexedBlock, encode_index
 from headrace.avro.codec import Codec
 from headrace.avro.container import SYNC_BYTES, RawBlock, write_header
 from headrace.avro.record import encode_records
+from headrace.protocol.key import path_range
 from headrace.protocol.partition_bounds import BoundsBuilder, merge_bounds
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import Entry, ManifestInfo
@@ -23,7 +24,7 @@ from headrace.protocol.state_schema import INDEXTABLES_ENTRY_SCHEMA, Schema
 
 BLOCK_ENTRIES = 1024
 """The maximum number of entries in a block."""
-_LEAST_ENTRIES = 128
+LEAST_ENTRIES = 128
 """A partition change does not end a block with fewer entries than this."""
 
 
@@ -89,7 +90,7 @@ class ManifestWriter:
             values = entry["partitionValues"]
             partition = tuple(values.get(name) for name in self._types)
             count = len(self._pending)
-            changes = partition != self._partition and count >= _LEAST_ENTRIES
+            changes = partition != self._partition and count >= LEAST_ENTRIES
             if changes or count >= self._block_entries:
                 self._end_block()
             self._partition = partition
@@ -99,6 +100,11 @@ class ManifestWriter:
         """Append an unmodified block of a file with the same schema and codec."""
         self._end_block()
         self._add(block, index)
+
+    def append_body(self, body: bytes, index: IndexedBlock) -> None:
+        """Append a block of encoded records; `index` describes them, except for their length."""
+        self._end_block()
+        self._add(RawBlock(count=index.count, payload=self.codec.compress(body)), index)
 
     def finish(self) -> WrittenManifest:
         """Finish the manifest and return it."""
@@ -145,7 +151,7 @@ class ManifestWriter:
         if inherited is not None:
             versions = [version or inherited for version in versions]
         timestamps = [entry["addedAtTimestamp"] for entry in entries]
-        paths = [entry["path"] for entry in entries]
+        min_path, max_path = path_range(entry["path"] for entry in entries)
         return IndexedBlock(
             length_bytes=0,
             count=len(entries),
@@ -154,8 +160,8 @@ class ManifestWriter:
             max_version=max(versions),
             min_timestamp=min(timestamps),
             max_timestamp=max(timestamps),
-            min_path=min(paths),
-            max_path=max(paths),
+            min_path=min_path,
+            max_path=max_path,
             bounds=bounds.bounds() if self._types else None,
             added_at_version=inherited,
             refs=tuple(sorted({ref for entry in entries if (ref := entry.get("docMappingRef"))})),

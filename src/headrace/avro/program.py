@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from headrace.avro.field import COLUMN_TYPES, names_here
+from headrace.avro.field import COLUMN_TYPES, file_field_names
 from headrace.compiled.avro_columns import (
     Bodies,
     ColumnPlan,
@@ -26,7 +26,7 @@ from headrace.compiled.avro_columns import (
 from headrace.protocol import light
 from headrace.protocol.state_schema import Schema
 
-Make: TypeAlias = Callable[[Sequence[FilledColumn]], pa.Array]
+ArrayBuilder: TypeAlias = Callable[[Sequence[FilledColumn]], pa.Array]
 
 _PRIMITIVES = {
     "null": Kind.NULL,
@@ -52,39 +52,41 @@ class Program:
         self._plans: list[ColumnPlan] = []
         self._nesting = 0
         self._is_nullable = False
-        names = names_here(schema)
+        names = file_field_names(schema)
         requested = {names[field]: field for field in fields if field in names}
-        makes: dict[str, Make] = {}
+        builders: dict[str, ArrayBuilder] = {}
         with self._value(Kind.RECORD):
             for field in schema["fields"]:
                 name = requested.get(field["name"])
                 if name is None:
-                    self._pass_over(field["type"])
+                    self._skip_value(field["type"])
                 else:
-                    makes[name] = self._column(field["type"], COLUMN_TYPES[name])
-        self._makes: Mapping[str, Make] = {f: makes[f] for f in fields if f in makes}
+                    builders[name] = self._column(field["type"], COLUMN_TYPES[name])
+        self._builders: Mapping[str, ArrayBuilder] = {
+            name: builders[name] for name in fields if name in builders
+        }
 
     def run(self, bodies: Bodies) -> pa.RecordBatch | None:
-        """Decode the records of blocks; None if the caller must decode them another way."""
-        if not self._makes:
+        """Decode the records of blocks; None if the caller must decode them with fastavro."""
+        if not self._builders:
             return None
         filled = fill_columns(self._operations, self._plans, bodies)
         if filled is None:
             return None
         return pa.RecordBatch.from_pydict(
-            {name: make(filled) for name, make in self._makes.items()}
+            {name: build_array(filled) for name, build_array in self._builders.items()}
         )
 
-    def _value(self, kind: Kind, *, column: int = -1, argument: int = 0) -> "_Open":
+    def _value(self, kind: Kind, *, column: int = -1, argument: int = 0) -> "_OpenOperation":
         operation = Operation(kind, column, argument, 1)
         self._operations.append(operation)
-        return _Open(self._operations, operation)
+        return _OpenOperation(self._operations, operation)
 
     def _new_column(self, kind: Kind) -> int:
         self._plans.append(ColumnPlan(kind, self._nesting > 0, self._is_nullable))
         return len(self._plans) - 1
 
-    def _pass_over(self, kind: Any) -> None:  # noqa: C901  (one case a type)
+    def _skip_value(self, kind: Any) -> None:  # noqa: C901  (one case a type)
         """Add the operations that skip a value."""
         match kind:
             case str() if kind in _PRIMITIVES and kind != "enum":
@@ -94,28 +96,28 @@ class Program:
             case list():
                 with self._value(Kind.UNION, argument=len(kind)):
                     for branch in kind:
-                        self._pass_over(branch)
+                        self._skip_value(branch)
             case {"type": "map", "values": values}:
                 with self._value(Kind.ITEMS):
                     self._value(Kind.TEXT)
-                    self._pass_over(values)
+                    self._skip_value(values)
             case {"type": "array", "items": items}:
                 with self._value(Kind.ITEMS):
-                    self._pass_over(items)
+                    self._skip_value(items)
             case {"type": "record", "fields": fields}:
                 with self._value(Kind.RECORD):
                     for field in fields:
-                        self._pass_over(field["type"])
+                        self._skip_value(field["type"])
             case {"type": "fixed", "size": int(size)}:
                 self._value(Kind.FIXED, argument=size)
             case {"type": "enum"}:
                 self._value(Kind.INT)
             case {"type": inner} if not isinstance(inner, str) or inner in _PRIMITIVES:
-                self._pass_over(inner)
+                self._skip_value(inner)
             case _:
                 raise UnknownSchemaError(str(kind))
 
-    def _column(self, kind: Any, target: pa.DataType) -> Make:
+    def _column(self, kind: Any, target: pa.DataType) -> ArrayBuilder:
         """Add the operations that decode a value; return a function that builds its array."""
         match kind:
             case ["null", inner]:
@@ -144,49 +146,49 @@ class Program:
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
-        """Add the columns of items; a list or map that is null has none."""
+        """Add columns for the items of a list or map; a null list or map adds no items."""
         outer, self._is_nullable = self._is_nullable, False
         self._nesting += 1
         yield
         self._nesting -= 1
         self._is_nullable = outer
 
-    def _nullable(self, kind: Any, target: pa.DataType, *, null_branch: int) -> Make:
+    def _nullable(self, kind: Any, target: pa.DataType, *, null_branch: int) -> ArrayBuilder:
         outer, self._is_nullable = self._is_nullable, True
         with self._value(Kind.NULLABLE, argument=null_branch):
-            make = self._column(kind, target)
+            build_array = self._column(kind, target)
         self._is_nullable = outer
-        return make
+        return build_array
 
-    def _primitive(self, kind: Kind, target: pa.DataType) -> Make:
-        make = _MAKERS.get((kind, target))
-        if make is None:
+    def _primitive(self, kind: Kind, target: pa.DataType) -> ArrayBuilder:
+        build_array = _PRIMITIVE_BUILDERS.get((kind, target))
+        if build_array is None:
             raise UnknownSchemaError(f"{kind.name} for {target}")
         column = self._new_column(kind)
         self._value(kind, column=column)
-        return lambda filled: make(filled[column])
+        return lambda filled: build_array(filled[column])
 
-    def _record(self, fields: Sequence[Any], target: pa.StructType) -> Make:
+    def _record(self, fields: Sequence[Any], target: pa.StructType) -> ArrayBuilder:
         column = self._new_column(Kind.RECORD)
-        parts: dict[str, Make] = {}
+        parts: dict[str, ArrayBuilder] = {}
         with self._value(Kind.RECORD, column=column):
             for field in fields:
                 place = target.get_field_index(field["name"])
                 if place < 0:
-                    self._pass_over(field["type"])
+                    self._skip_value(field["type"])
                 else:
                     parts[field["name"]] = self._column(field["type"], target.field(place).type)
         if set(parts) != {field.name for field in target}:
             raise UnknownSchemaError("a record lacks fields")
         ordered = [parts[field.name] for field in target]
         return lambda filled: pa.StructArray.from_arrays(
-            [make(filled) for make in ordered],
+            [build_array(filled) for build_array in ordered],
             fields=list(target),
             mask=_null_mask(filled[column]),
         )
 
 
-class _Open:
+class _OpenOperation:
     """An operation whose parts are being added; its size is set on exit."""
 
     def __init__(self, operations: list[Operation], operation: Operation) -> None:
@@ -244,7 +246,7 @@ def _boolean(filled: FilledColumn) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), filled.count, [_bitmap(filled), packed])
 
 
-_MAKERS: dict[tuple[Kind, pa.DataType], Callable[[FilledColumn], pa.Array]] = {
+_PRIMITIVE_BUILDERS: dict[tuple[Kind, pa.DataType], Callable[[FilledColumn], pa.Array]] = {
     (Kind.TEXT, pa.string()): _text,
     (Kind.LONG, pa.int64()): _long,
     (Kind.INT, pa.int64()): _long,

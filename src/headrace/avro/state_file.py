@@ -42,7 +42,7 @@ def decode_state(content: bytes, *, path: str) -> StateManifest:
     if digest is not None and [_digest(header.schema, block).encode() for block in blocks] != [
         digest
     ]:
-        raise CorruptStateError(path=path, reason="its digest is not the one in its header")
+        raise CorruptStateError(path=path, reason="its digest differs from the one in its header")
     records = [record for block in blocks for record in decode_block(block, header)]
     if len(records) != 1:
         raise CorruptStateError(path=path, reason=f"it has {len(records)} records, not one")
@@ -59,7 +59,7 @@ def _digest(schema: Schema, block: RawBlock) -> str:
 def _checked(record: Any, path: str) -> StateManifest:
     version = record.get("formatVersion")
     if isinstance(version, int) and version > FORMAT_VERSION:
-        reason = f"its format version is {version}, and this reader knows {FORMAT_VERSION}"
+        reason = f"its format version is {version}; this reader supports up to {FORMAT_VERSION}"
         raise UnsupportedStateError(path=path, reason=reason)
     try:
         state = msgspec.convert(record, StateManifest)

@@ -1,6 +1,6 @@
 """Encode and decode Avro's variable-length integers, for headers and block frames.
 
-Records are decoded elsewhere.
+`record` and `program` decode the integers inside records.
 """
 
 _MOST_BITS = 63

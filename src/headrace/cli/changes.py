@@ -15,7 +15,7 @@ from headrace.cli.option import (
     parse_options,
 )
 from headrace.cli.path import shown_path
-from headrace.cli.rows import Format, choose_format, split_names, write_rows
+from headrace.cli.rows import Format, FormatOption, choose_format, split_names, write_rows
 from headrace.errors import InvalidArgumentError, SchemaChangedError
 from headrace.rows.option import RowOptions
 from headrace.scan.changes import Changes
@@ -71,15 +71,7 @@ def changes(  # noqa: PLR0913  (one parameter an option)
     log_tail: LogTail = None,
     storage_option: StorageOption = None,
     option: RowOptionsOption = None,
-    output: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="table for people (the default on a terminal), jsonl (the default elsewhere), "
-            "csv, arrow (IPC stream), parquet.",
-        ),
-    ] = None,
+    output: FormatOption = None,
 ) -> None:
     """List the files or rows that commits changed, oldest first.
 

@@ -3,7 +3,7 @@
 import csv
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -32,6 +32,17 @@ class Format(StrEnum):
     CSV = "csv"
     ARROW = "arrow"
     PARQUET = "parquet"
+
+
+FormatOption: TypeAlias = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="table for people (the default on a terminal), jsonl (the default elsewhere), "
+        "csv, arrow (IPC stream), parquet.",
+    ),
+]
 
 
 def rows(  # noqa: PLR0913  (one parameter an option)
@@ -64,15 +75,7 @@ def rows(  # noqa: PLR0913  (one parameter an option)
     storage_option: StorageOption = None,
     option: RowOptionsOption = None,
     metrics: MetricsOption = None,
-    output: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="table for people (the default on a terminal), jsonl (the default elsewhere), "
-            "csv, arrow (IPC stream), parquet.",
-        ),
-    ] = None,
+    output: FormatOption = None,
 ) -> None:
     """Stream a table's rows, starting while the log is still being read.
 

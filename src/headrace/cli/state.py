@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headrace.cli.console import Console, make_grid, plain_console, print_grid, print_json
+from headrace.cli.console import make_grid, plain_console, print_grid, print_json
 from headrace.cli.option import AsJson, StorageOption, TableUri, open_table, parse_words
+from headrace.cli.progress_bar import Work, show_work
 from headrace.errors import InvalidArgumentError
 
 
@@ -55,7 +56,7 @@ def state(  # noqa: PLR0913  (one parameter an option)
         _changes(opened, since, as_json=as_json)
         return
     keeper = opened.state.with_settings(parse_settings(parse_words("--set", setting)))
-    with Console(stderr=True).status(f"{verb} {table}"):  # drawn on terminals only
+    with show_work(f"{verb} {table}", lambda: _work(keeper.progress)):
         facts = _facts(verb, keeper, yes=yes)
     if as_json:
         print_json(facts)
@@ -63,6 +64,14 @@ def state(  # noqa: PLR0913  (one parameter an option)
         _render(facts)
     if facts.get("problems"):
         raise typer.Exit(1)
+
+
+def _work(progress: Any) -> Work:
+    """Return the entries written, once there are some, else the entries read."""
+    read, written = progress.entries_read, progress.entries_written
+    if written:
+        return Work(written, read if read >= written else None, "entries written")
+    return Work(read, None, "entries read")
 
 
 def _facts(verb: Verb, keeper: Any, *, yes: bool) -> dict[str, Any]:

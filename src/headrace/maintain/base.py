@@ -217,17 +217,17 @@ def _legacy_base(store: Store, home: Home, names: dict[str, int], versions: list
     )
     if not checkpoints and not versions:
         return Base(version=NO_VERSION, state=None, format="none")
-    written = "none"
-    summed: tuple[VersionFile, ...] = ()
+    checkpoint_format = "none"
+    summary: tuple[VersionFile, ...] = ()
     if checkpoints:
-        checkpoint, written = _read_checkpoint(store, home, checkpoints[-1], names)
-        summed = (checkpoint,)
+        checkpoint, checkpoint_format = _read_checkpoint(store, home, checkpoints[-1], names)
+        summary = (checkpoint,)
     after = checkpoints[-1] if checkpoints else NO_VERSION
     later = tuple(
         _version_file(store, home, version, names)
         for version in _contiguous(store, versions, after=after)
     )
-    pending = (*summed, *later)
+    pending = (*summary, *later)
     metadata, protocol = _newest_definition(pending)
     return Base(
         version=pending[-1].version,
@@ -236,7 +236,7 @@ def _legacy_base(store: Store, home: Home, names: dict[str, int], versions: list
         layout=Layout.VERSIONS if pending[-1].version > 0 else Layout.STATE,
         metadata=metadata,
         protocol=protocol,
-        format=written,
+        format=checkpoint_format,
     )
 
 
@@ -256,7 +256,7 @@ def _read_checkpoint(
             try:
                 body = store.read(part_path)
             except ObjectNotFoundError as error:
-                reason = f"its part {part} is not there"
+                reason = f"its part {part} is missing"
                 raise CorruptLogError(path=path, line=None, reason=reason) from error
             actions += decode_actions(body, path=part_path)
     return VersionFile(version=version, modified_ms=names[name], actions=tuple(actions)), written

@@ -33,7 +33,7 @@ from headrace.maintain.lookup import Located, Lookup
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.replay import NetChange, replay
 from headrace.maintain.setting import StateSettings
-from headrace.maintain.staging import Stage, StagedEntries, now_ms
+from headrace.maintain.staging import Stage, StagedEntries, check_total, now_ms
 from headrace.maintain.visibility import Visibility
 from headrace.protocol.key import FileKey
 from headrace.protocol.schema import DataType
@@ -47,6 +47,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     staged: StagedEntries
     removes: frozenset[FileKey] = frozenset()
+    replaced: frozenset[FileKey] = frozenset()
+    """The added files that were also removed before, so that the base may have them."""
     spellings: frozenset[str] = frozenset()
     """The paths of the removed files as written, if they differ from the paths in their keys."""
     registry: dict[str, str] = {}
@@ -68,7 +70,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 class Build:
     """One change that can be applied to several bases, one per attempt."""
 
-    def __init__(  # noqa: PLR0913  (what all attempts share)
+    def __init__(  # noqa: PLR0913  (shared by all attempts)
         self,
         store: WritableStore,
         home: Home,
@@ -144,6 +146,7 @@ class Build:
         Raises:
             StateConflictError: a file that was live in the first base is no longer live.
             CorruptStateError: a manifest of the base is missing or damaged.
+            InvalidArgumentError: the total size of the files is negative or exceeds 64 bits.
         """
         version = base.version + 1 if version is None else version
         net = replay(base)
@@ -152,7 +155,7 @@ class Build:
         draft = draft_of(base.state, home=self._home, shelf=self._shelf)
         self._apply(draft, base, net, located, hits=hits, version=version, stage=stage)
         draft.registry |= {**net.registry, **self.change.registry}
-        started = self._blank(base, version)
+        empty = self._empty_state(base, version)
         trigger = (
             Trigger.FORCED
             if self.change.force_compaction
@@ -160,12 +163,13 @@ class Build:
                 draft, self._settings, removed=len(hits), is_merge=self.change.is_merge
             )
         )
-        compaction = None if trigger is None else self._compact(draft, started, trigger, stage)
+        compaction = None if trigger is None else self._compact(draft, empty, trigger, stage)
         self.tombstone_count = draft.tombstone_count
-        return Built(state=draft.as_state(started), missed=missed, compaction=compaction)
+        check_total(draft.total_bytes)
+        return Built(state=draft.as_state(empty), missed=missed, compaction=compaction)
 
     def _compact(
-        self, draft: Draft, started: StateManifest, trigger: Trigger, stage: Stage
+        self, draft: Draft, empty: StateManifest, trigger: Trigger, stage: Stage
     ) -> Compaction | None:
         chosen = choose_manifests(draft, trigger, self._settings, types=self._types)
         if not chosen and not draft.tombstone_count:
@@ -174,7 +178,7 @@ class Build:
             draft,
             chosen,
             trigger,
-            state=draft.as_state(started),
+            state=draft.as_state(empty),
             home=self._home,
             shelf=self._shelf,
             stage=stage,
@@ -189,7 +193,8 @@ class Build:
         keys = self.change.removes | self.change.staged.keys | net.removes
         lookup = Lookup(self._home, self._shelf, keys=keys, spellings=self.change.spellings)
         located = lookup.find(base.state)
-        missed = self.change.removes - {entry.key for entry in located}
+        expected = self.change.removes | self.change.replaced
+        missed = expected - {entry.key for entry in located}
         if missed and self._home.kind is HomeKind.DELTA:
             # A remove may spell a path differently from the add, so path ranges cannot rule it out.
             located = lookup.find(base.state, everywhere=True)
@@ -221,28 +226,26 @@ class Build:
         """Remove and add files: those of the version files first, then those of the change."""
         new = self.change.staged.keys
         pending = {key: entry for key, entry in net.adds.items() if key not in hits | new}
-        coming = new | pending.keys()
-        back = [entry for entry in located if entry.key in coming]
+        added = new | pending.keys()
+        readded = [entry for entry in located if entry.key in added]
         gone = [
-            entry
-            for entry in located
-            if entry.key in hits | net.removes and entry.key not in coming
+            entry for entry in located if entry.key in hits | net.removes and entry.key not in added
         ]
         remove_files(draft, gone, home=self._home, version=version)
-        if back:
+        if readded:
             # The draft already has the tombstones of this change: a rewritten manifest loses
             # every entry that they hide, so its counts match its content.
             purge_entries(
                 draft,
-                back,
-                visibility=Visibility(draft.as_state(self._blank(base, version)), self._home),
+                readded,
+                visibility=Visibility(draft.as_state(self._empty_state(base, version)), self._home),
                 home=self._home,
                 shelf=self._shelf,
                 stage=stage,
                 types=self._types,
                 settings=self._settings,
             )
-        drop_tombstones(draft, coming, home=self._home)
+        drop_tombstones(draft, added, home=self._home)
         add_entries(draft, self.change.staged, version=version)
         if pending:
             schema = self._home.entry_schema
@@ -253,7 +256,7 @@ class Build:
             )
             add_entries(draft, stage.put_entries(known, types=self._types), version=version)
 
-    def _blank(self, base: Base, version: int) -> StateManifest:
+    def _empty_state(self, base: Base, version: int) -> StateManifest:
         layout = None
         if self._home.kind is HomeKind.INDEXTABLES:
             layout = Layout.VERSIONS if base.layout is Layout.VERSIONS else Layout.STATE

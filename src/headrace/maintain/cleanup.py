@@ -87,18 +87,18 @@ def plan_cleanup(
         version
         for rank, version in enumerate(ordered)
         if rank > settings.retention_versions
-        and _born_ms(listing.states[version], states[version]) < cutoff
+        and _created_ms(listing.states[version], states[version]) < cutoff
     }
     retained = [version for version in ordered if version not in expired]
-    named = _named(home, (states[version] for version in retained))
+    referenced = _referenced_manifests(home, (states[version] for version in retained))
     youngest = now - settings.min_manifest_age_hours * _HOUR_MS
     orphans = [
         meta
         for path, meta in sorted(listing.manifests.items())
-        if path not in named and 0 < meta.modified_ms < youngest
+        if path not in referenced and 0 < meta.modified_ms < youngest
     ]
     files = [meta for version in sorted(expired) for meta in listing.files_of_state[version]]
-    files = [meta for meta in files if meta.path not in named]
+    files = [meta for meta in files if meta.path not in referenced]
     in_states = {meta.path for meta in files}
     orphans = [meta for meta in orphans if meta.path not in in_states]
     return CleanupPlan(
@@ -123,22 +123,22 @@ def run_cleanup(store: WritableStore, home: Home, plan: CleanupPlan) -> CleanupR
         StorageError: the store failed; run the clean-up again to continue.
     """
     listing = _list(store, home)
-    doomed = {version for version in plan.states if version in listing.states}
-    staying = [version for version in listing.states if version not in doomed]
-    if plan.states and max(staying, default=-1) < max(plan.states):
+    expired = {version for version in plan.states if version in listing.states}
+    remaining = [version for version in listing.states if version not in expired]
+    if plan.states and max(remaining, default=-1) < max(plan.states):
         raise CleanupRefusedError(
             table=store.root,
             path=home.state_path(max(plan.states)),
-            reason="it is the newest state by now",
+            reason="it has become the newest state",
         )
-    named = _named(home, (_read(store, home, version) for version in staying))
-    state_files = [path for path in plan.state_files if path not in named]
+    referenced = _referenced_manifests(home, (_read(store, home, version) for version in remaining))
+    state_files = [path for path in plan.state_files if path not in referenced]
     heads = [path for path in state_files if path.endswith(f"/{STATE_FILE}")]
     store.delete(heads)
     store.delete(path for path in state_files if not path.endswith(f"/{STATE_FILE}"))
     for path in heads:
         store.prune(path.rpartition("/")[0])
-    orphans = [path for path in plan.manifests if path not in named]
+    orphans = [path for path in plan.manifests if path not in referenced]
     store.delete(orphans)
     return CleanupResult(
         deleted_states=len(heads),
@@ -203,11 +203,11 @@ def _read(store: WritableStore, home: Home, version: int) -> StateManifest:
         raise CleanupRefusedError(table=store.root, path=path, reason=reason) from error
 
 
-def _named(home: Home, states: Iterable[StateManifest]) -> set[str]:
+def _referenced_manifests(home: Home, states: Iterable[StateManifest]) -> set[str]:
     return {f"{home.root}/{info.path}" for state in states for info in state.manifests}
 
 
-def _born_ms(meta: ObjectMeta, state: StateManifest) -> int:
+def _created_ms(meta: ObjectMeta, state: StateManifest) -> int:
     """Return the later of the store's time and the state's own."""
     return max(meta.modified_ms, state.created_at)
 

@@ -110,7 +110,7 @@ def run_statement(
             return runner.truncate(table, dry_run=dry_run)
         case InvalidateCache(table=named):
             return _status(
-                [("" if named is None else named.text, "SUCCESS", 0, "nothing is cached here")]
+                [("" if named is None else named.text, "SUCCESS", 0, "Headrace caches nothing")]
             )
         case DropPartitions(table=table, where=where):
             return runner.drop_partitions(table, where)
@@ -205,7 +205,7 @@ class _Runner:
         shelf = ManifestShelf(store, home.root, types=types)
         entries = list(live_entries(base, home=home, shelf=shelf))
         matching = condition.matches(entries)
-        paths = [entry["path"] for entry, found in zip(entries, matching, strict=True) if found]
+        paths = [entry["path"] for entry, matches in zip(entries, matching, strict=True) if matches]
         if not paths:
             return _status([(table.text, "NO_MATCH", 0, "no partition matches")])
         writer = self._writer(store, home)
@@ -221,7 +221,7 @@ class _Runner:
         )
         done = f"version {result.source_version} of the old log"
         rows = [(location.text, "SUCCESS", result.num_files, done)]
-        rows += [(path, "MISSING", 0, "the file is not there") for path in result.missing]
+        rows += [(path, "MISSING", 0, "the file does not exist") for path in result.missing]
         rows += [(table.text, "UNREADABLE", 0, reason) for reason in result.unreadable]
         return _status(rows)
 
@@ -232,7 +232,7 @@ class _Runner:
         if not dry_run:
             run_purge(store, home, plan)
         rows = [(path, status, 1, kind) for kind, path in plan.paths()]
-        total = f"{plan.size_bytes} bytes; states {list(plan.cleanup.retained)} stay"
+        total = f"{plan.size_bytes} bytes; states {list(plan.cleanup.retained)} are retained"
         return _status([*rows, (store.root, "DRY_RUN" if dry_run else "SUCCESS", len(rows), total)])
 
     def _open(self, table: TableName) -> tuple[WritableStore, Home, Base]:
@@ -242,7 +242,7 @@ class _Runner:
     def _place(self, table: TableName) -> tuple[WritableStore, Home]:
         """Return the store and the log folder for the address of a table or of its log."""
         if not table.is_path:
-            reason = f"{table.text} is the name of a catalog; name the table's path in quotes"
+            reason = f"{table.text} is a name in a catalog; give the table's path in quotes"
             raise InvalidArgumentError(argument="table", reason=reason)
         parent, _, name = table.text.rstrip("/").rpartition("/")
         if name.startswith(TRANSACTION_LOG):

@@ -171,7 +171,7 @@ def replace_manifests(
     after = (draft.num_files, draft.total_bytes)
     if after != before:
         reason = (
-            f"its state counts {before[0]} live files of {before[1]} bytes, and the manifests have "
+            f"its state counts {before[0]} live files of {before[1]} bytes, but the manifests have "
             f"{after[0]} of {after[1]}"
         )
         raise CorruptStateError(path=chosen[0].path, reason=reason)
@@ -179,10 +179,10 @@ def replace_manifests(
         draft.tombstones = {}
         draft.tombstone_entries = []
     if len(unchanged) == 0 and count.refs is not None:
-        draft.registry = _still_named(draft.registry, count.refs)
+        draft.registry = _referenced_schemas(draft.registry, count.refs)
 
 
-def _still_named(registry: Mapping[str, str], refs: set[str]) -> dict[str, str]:
+def _referenced_schemas(registry: Mapping[str, str], refs: set[str]) -> dict[str, str]:
     """Return the registry without the schemas that no entry references."""
     return {
         key: value for key, value in registry.items() if key.removeprefix(REGISTRY_PREFIX) in refs

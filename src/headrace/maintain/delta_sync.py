@@ -6,32 +6,34 @@ that version as it was listed. A state whose anchor no longer matches belongs to
 is not reused.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
 import msgspec
+import pyarrow as pa
 
 from headrace.avro.state_file import encode_state
 from headrace.commit.log import commit_path
 from headrace.commit.staged import Conflict
-from headrace.errors import DamageError, HeadraceError, InvalidTableError, ObjectNotFoundError
+from headrace.errors import DamageError, HeadraceError, InvalidTableError
 from headrace.maintain.base import Base, Layout, newest_state
-from headrace.maintain.build import Build, Change
+from headrace.maintain.build import Build, Built, Change
 from headrace.maintain.cleanup import clean
 from headrace.maintain.compaction import Compaction
+from headrace.maintain.delta_replay import RebuildNeeded, replay_commits
 from headrace.maintain.hint import hint_of, write_hint
-from headrace.maintain.home import Home, dv_id
+from headrace.maintain.home import Home
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.outcome import commit_state
+from headrace.maintain.partition_code import PartitionCodes
+from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateSettings
-from headrace.maintain.staging import Stage, StagedEntries
-from headrace.maintain.version_file import decode_actions
-from headrace.protocol.key import FileKey, canonical_path
+from headrace.maintain.staging import Stage
 from headrace.protocol.schema import DataType
-from headrace.protocol.state import Anchor, Entry, StateManifest, decode_anchor
+from headrace.protocol.state import Anchor, StateManifest, decode_anchor
 from headrace.storage.store import ObjectMeta, PutMode, Store, WritableStore
 
 
@@ -68,27 +70,18 @@ class DeltaVersion(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     types: Mapping[str, DataType]
     """The partition columns, by their names in the log."""
-    entries: Callable[[], Iterable[Entry]]
-    """All live files, streamed."""
+    batches: Callable[[PartitionCodes], Iterable[pa.RecordBatch]]
+    """All live files, streamed as batches of `ENTRY_COLUMNS`."""
 
 
-class _Rebuild(Exception):  # noqa: N818  (a decision, not an error)
-    """The older state cannot be reused."""
-
-
-class _Net(msgspec.Struct, kw_only=True):
-    adds: dict[FileKey, Entry] = msgspec.field(default_factory=dict)
-    removes: set[FileKey] = msgspec.field(default_factory=set)
-    spellings: set[str] = msgspec.field(default_factory=set)
-
-
-def sync(
+def sync(  # noqa: PLR0913  (stores, version and settings)
     log: Store,
     store: WritableStore,
     home: Home,
     target: DeltaVersion,
     *,
     settings: StateSettings,
+    progress: Progress | None = None,
 ) -> SyncResult:
     """Write the state of a version, unless it exists.
 
@@ -98,6 +91,7 @@ def sync(
         home: The folder of the states.
         target: The version.
         settings: How states are written.
+        progress: Counts the entries that are read and written.
 
     Raises:
         InvalidTableError: the commit file of the version is gone, so nothing can anchor a state.
@@ -107,139 +101,142 @@ def sync(
     if anchor is None:
         missing = f"the commit file of version {target.version}, which a state needs, is gone"
         raise InvalidTableError(table=log.root, reason=missing)
+    run = _Sync(
+        log=log,
+        store=store,
+        home=home,
+        target=target,
+        anchor=anchor,
+        settings=settings,
+        progress=progress or Progress(),
+    )
     reason: str | None = None
-    old: StateManifest | None = None
     try:
         old = newest_state(store, home)
         if old is not None:
-            return _brought_up(log, store, home, target, old, anchor, settings)
-    except _Rebuild as why:
+            return run.increment(old)
+    except RebuildNeeded as why:
         reason = str(why)
     except DamageError as error:
         reason = f"the older state is damaged: {error}"
-    return _write(
-        store,
-        home,
-        target,
-        None,
-        _Changes(entries=target.entries()),
-        anchor,
-        settings,
-        kind=SyncKind.FULL,
-        reason=reason,
-        commits=0,
-    )
+    return run.full(reason)
 
 
-def _brought_up(  # noqa: PLR0913, PLR0917  (what both ways share)
-    log: Store,
-    store: WritableStore,
-    home: Home,
-    target: DeltaVersion,
-    old: StateManifest,
-    anchor: Anchor,
-    settings: StateSettings,
-) -> SyncResult:
-    known = decode_anchor(old.anchor)
-    if known is None or known != _anchor(log, old.state_version):
-        raise _Rebuild(f"state {old.state_version} belongs to another log, or its commit is gone")
-    if old.state_version > target.version:
-        raise _Rebuild(f"state {old.state_version} is newer than version {target.version}")
-    if old.state_version == target.version:
-        return SyncResult(
-            version=target.version,
-            kind=SyncKind.UNCHANGED,
-            base_version=target.version,
-            commits_read=0,
-            num_files=old.num_files,
-            total_bytes=old.total_bytes,
-            added=0,
-            removed=0,
+class _Sync(msgspec.Struct, frozen=True, kw_only=True):
+    """One sync: what both ways of writing a state share."""
+
+    log: Store
+    store: WritableStore
+    home: Home
+    target: DeltaVersion
+    anchor: Anchor
+    settings: StateSettings
+    progress: Progress
+
+    def increment(self, old: StateManifest) -> SyncResult:
+        """Write the state from an older one and the commits after it.
+
+        Raises:
+            RebuildNeeded: the older state cannot be reused.
+        """
+        target = self.target
+        known = decode_anchor(old.anchor)
+        if known is None or known != _anchor(self.log, old.state_version):
+            reason = f"state {old.state_version} belongs to another log, or its commit is gone"
+            raise RebuildNeeded(reason)
+        if old.state_version > target.version:
+            raise RebuildNeeded(f"state {old.state_version} is newer than version {target.version}")
+        if old.state_version == target.version:
+            return SyncResult(
+                version=target.version,
+                kind=SyncKind.UNCHANGED,
+                base_version=target.version,
+                commits_read=0,
+                num_files=old.num_files,
+                total_bytes=old.total_bytes,
+                added=0,
+                removed=0,
+            )
+        if _definition(old) != msgspec.json.decode(target.metadata):
+            raise RebuildNeeded("the table's metadata changed")
+        net = replay_commits(self.log, range(old.state_version + 1, target.version + 1))
+        stage = self._stage()
+        with _discarding(stage):
+            change = Change(
+                staged=stage.put_entries(net.adds.values(), types=target.types),
+                removes=frozenset(net.removes - net.adds.keys()),
+                replaced=frozenset(net.removes & net.adds.keys()),
+                spellings=frozenset(net.spellings),
+            )
+            built = self._build(change, stage, old)
+        result = self._commit(built, change, stage)
+        return msgspec.structs.replace(
+            result,
+            kind=SyncKind.INCREMENTAL,
+            base_version=old.state_version,
+            commits_read=target.version - old.state_version,
         )
-    if _definition(old) != msgspec.json.decode(target.metadata):
-        raise _Rebuild("the table's metadata changed")
-    net = _replay(log, range(old.state_version + 1, target.version + 1))
-    changes = _Changes(
-        entries=net.adds.values(),
-        removes=frozenset(net.removes - net.adds.keys()),
-        spellings=frozenset(net.spellings),
-    )
-    return _write(
-        store,
-        home,
-        target,
-        old,
-        changes,
-        anchor,
-        settings,
-        kind=SyncKind.INCREMENTAL,
-        reason=None,
-        commits=target.version - old.state_version,
-    )
 
+    def full(self, reason: str | None) -> SyncResult:
+        """Write the state from all live files."""
+        stage, partitions = self._stage(), PartitionCodes(self.target.types)
+        with _discarding(stage):
+            batches = self.target.batches(partitions)
+            change = Change(staged=stage.put_columns(batches, partitions=partitions))
+            built = self._build(change, stage, None)
+        return msgspec.structs.replace(self._commit(built, change, stage), reason=reason)
 
-class _Changes(msgspec.Struct, frozen=True, kw_only=True):
-    entries: Iterable[Entry]
-    removes: frozenset[FileKey] = frozenset()
-    spellings: frozenset[str] = frozenset()
+    def _stage(self) -> Stage:
+        return Stage(self.store, self.home, settings=self.settings, progress=self.progress)
 
-
-def _write(  # noqa: PLR0913, PLR0917  (what both ways share)
-    store: WritableStore,
-    home: Home,
-    target: DeltaVersion,
-    old: StateManifest | None,
-    changes: _Changes,
-    anchor: Anchor,
-    settings: StateSettings,
-    *,
-    kind: SyncKind,
-    reason: str | None,
-    commits: int,
-) -> SyncResult:
-    stage = Stage(store, home, settings=settings)
-    shelf = ManifestShelf(store, home.root, types=target.types)
-    try:
-        staged: StagedEntries = stage.put_entries(changes.entries, types=target.types)
+    def _build(self, change: Change, stage: Stage, old: StateManifest | None) -> Built:
+        target = self.target
         build = Build(
-            store,
-            home,
-            change=Change(
-                staged=staged,
-                removes=changes.removes,
-                spellings=changes.spellings,
+            self.store,
+            self.home,
+            change=msgspec.structs.replace(
+                change,
                 metadata=target.metadata,
                 protocol=target.protocol,
-                anchor=anchor.encoded(),
+                anchor=self.anchor.encoded(),
             ),
-            shelf=shelf,
+            shelf=ManifestShelf(self.store, self.home.root, types=target.types),
             types=target.types,
-            settings=settings,
+            settings=self.settings,
             commit_id=uuid4().hex,
         )
         base = Base(version=target.version, state=old, layout=Layout.STATE)
-        built = build.state(base, stage, version=target.version)
+        return build.state(base, stage, version=target.version)
+
+    def _commit(self, built: Built, change: Change, stage: Stage) -> SyncResult:
+        state = built.state
+        outcome = commit_state(self.store, self.home, state)
+        if isinstance(outcome, Conflict):
+            _settle_conflict(self.store, self.home, state, stage)
+        write_hint(self.store, self.home, hint_of(state))
+        if built.compaction is not None:
+            _clean_quietly(self.store, self.home, self.settings)
+        return SyncResult(
+            version=self.target.version,
+            kind=SyncKind.FULL,
+            base_version=None,
+            commits_read=0,
+            num_files=state.num_files,
+            total_bytes=state.total_bytes,
+            added=change.staged.count,
+            removed=len(change.removes) - len(built.missed),
+            compaction=built.compaction,
+        )
+
+
+@contextmanager
+def _discarding(stage: Stage) -> Iterator[None]:
+    """Discard the staged manifests on failure: no state can reference them yet."""
+    try:
+        yield
     except BaseException:
         stage.discard()
         raise
-    outcome = commit_state(store, home, built.state)
-    if isinstance(outcome, Conflict):
-        _settle_conflict(store, home, built.state, stage)
-    write_hint(store, home, hint_of(built.state))
-    if built.compaction is not None:
-        _clean_quietly(store, home, settings)
-    return SyncResult(
-        version=target.version,
-        kind=kind,
-        base_version=None if old is None else old.state_version,
-        commits_read=commits,
-        num_files=built.state.num_files,
-        total_bytes=built.state.total_bytes,
-        added=staged.count,
-        removed=len(changes.removes) - len(built.missed),
-        reason=reason,
-        compaction=built.compaction,
-    )
 
 
 def _settle_conflict(store: WritableStore, home: Home, state: StateManifest, stage: Stage) -> None:
@@ -277,60 +274,7 @@ def _anchor(log: Store, version: int) -> Anchor | None:
 
 
 def _definition(state: StateManifest) -> Any:
-    return None if state.metadata is None else msgspec.json.decode(state.metadata)
-
-
-def _replay(log: Store, versions: range) -> _Net:
-    """Return the net change of commits, read oldest first."""
-    net = _Net()
-    for version in versions:
-        path = commit_path(version)
-        try:
-            actions = list(decode_actions(log.read(path), path=path))
-        except ObjectNotFoundError as error:
-            raise _Rebuild(f"commit {version} has been cleaned up") from error
-        for action in actions:
-            if action.get("remove") is not None:
-                key = _key(action["remove"])
-                net.adds.pop(key, None)
-                net.removes.add(key)
-                net.spellings.add(action["remove"]["path"])
-        for action in actions:
-            if action.get("add") is not None:
-                add = action["add"]
-                net.adds[_key(add)] = entry_of_delta_add(add, version=version)
-                net.spellings.add(add["path"])
-            elif action.get("metaData") is not None or action.get("protocol") is not None:
-                raise _Rebuild(f"commit {version} changes the table's definition")
-    return net
-
-
-def entry_of_delta_add(add: Mapping[str, Any], *, version: int) -> Entry:
-    """Convert an add action of a Delta log to an entry."""
-    vector = add.get("deletionVector")
-    entry: Entry = {
-        "path": add["path"],
-        "partitionValues": add.get("partitionValues") or {},
-        "size": add["size"],
-        "modificationTime": add.get("modificationTime") or 0,
-        "dataChange": bool(add.get("dataChange", True)),
-        "stats": add.get("stats"),
-        "deletionVector": None if vector is None else _vector(vector),
-        "tags": add.get("tags"),
-        "baseRowId": add.get("baseRowId"),
-        "defaultRowCommitVersion": add.get("defaultRowCommitVersion"),
-        "clusteringProvider": add.get("clusteringProvider"),
-        "addedAtVersion": version,
-        "addedAtTimestamp": add.get("modificationTime") or 0,
-    }
-    return entry
-
-
-def _vector(vector: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
-    return {name: vector.get(name) for name in names}
-
-
-def _key(action: Mapping[str, Any]) -> FileKey:
-    vector = action.get("deletionVector")
-    return FileKey(canonical_path(action["path"]), None if vector is None else dv_id(vector))
+    try:
+        return None if state.metadata is None else msgspec.json.decode(state.metadata)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RebuildNeeded(f"the metadata of state {state.state_version} is damaged") from error

@@ -124,12 +124,12 @@ def _advice(base: Base, home: Home, shelf: ManifestShelf, settings: StateSetting
         yield "the log has no Avro state: CHECKPOINT writes one, which is faster to read"
         return
     if base.pending:
-        yield f"{len(base.pending)} versions follow the state: CHECKPOINT sums them up"
+        yield f"{len(base.pending)} versions follow the state: CHECKPOINT merges them into it"
     trigger = find_trigger(draft_of(base.state, home=home, shelf=shelf), settings)
     if trigger in _ADVICE:
         yield _ADVICE[trigger]
     if any(info.sha256 is None for info in base.state.manifests):
-        yield "manifests of another writer have no digest and no block index: COMPACT adds both"
+        yield "manifests from another writer lack a digest and a block index: COMPACT adds both"
     if base.layout is Layout.VERSIONS and replay(base).skips:
         yield "files were skipped by merges; see DESCRIBE TRANSACTION LOG"
 

@@ -29,7 +29,7 @@ def checkpoint_as_json(
     """
     base = require_base(read_base(store, home), table=store.root)
     if base.layout is Layout.STATE and base.version > 0:
-        base = _turn(store, home, base, settings)
+        base = _switch_to_version_files(store, home, base, settings)
     return write_json_checkpoint(store, home, base, settings=settings)
 
 
@@ -44,7 +44,7 @@ def drop_states(store: WritableStore, home: Home, *, dry_run: bool) -> tuple[int
     missing = [v for v in range(base.version + 1) if f"{v:020}.json" not in there]
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")  # noqa: PLR2004
-        reason = f"the version files {shown} are missing, and only the states have what they did"
+        reason = f"the version files {shown} are missing; only the states have their changes"
         raise DowngradeRefusedError(table=store.root, reason=reason)
     versions = tuple(list_states(store, home))
     if not dry_run:
@@ -56,15 +56,17 @@ def drop_states(store: WritableStore, home: Home, *, dry_run: bool) -> tuple[int
     return versions
 
 
-def _turn(store: WritableStore, home: Home, base: Base, settings: StateSettings) -> Base:
+def _switch_to_version_files(
+    store: WritableStore, home: Home, base: Base, settings: StateSettings
+) -> Base:
     avro = msgspec.structs.replace(settings, format=StateFormat.AVRO)
     writer = StateWriter(store, home=home, settings=avro)
-    state = writer.turn_to_versions(base)
+    state = writer.switch_to_version_files(base)
     path = f"{home.root}/{state.state_version:020}.json"
     commit_id = str(state.commit_id)
     information = {"commitId": commit_id, "timestamp": now_ms(), "operation": "DOWNGRADE"}
     put = ObjectPut(store, path, version=state.state_version)
-    outcome = put.settle(encode_actions([{"commitInfo": information}]), commit_id=commit_id)
+    outcome = put.commit(encode_actions([{"commitInfo": information}]), commit_id=commit_id)
     if isinstance(outcome, Conflict):
         raise CommitConflictError(table=store.root, attempts=1)
     return read_base(store, home)

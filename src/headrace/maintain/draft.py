@@ -7,7 +7,7 @@ entry; otherwise a versioned tombstone hides the old entry.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -65,21 +65,22 @@ class Draft(msgspec.Struct, kw_only=True):
         )
 
 
-class _Keys:
-    """Drops the entries of given files, and those that are hidden already."""
+class _KeyFilter:
+    """Drops the entries of some files, and those that a tombstone already hides."""
 
-    def __init__(self, home: Home, keys: Iterable[FileKey], *, besides: Visibility) -> None:
+    def __init__(self, home: Home, entries: Sequence[Located], *, visibility: Visibility) -> None:
         self._home = home
-        self._besides = besides
-        self._keys = frozenset(keys)
-        self._paths = PathSet(key.path for key in self._keys)
+        self._visibility = visibility
+        self._keys = frozenset(entry.key for entry in entries)
+        # Blocks record the paths as written, which may differ from those of the keys.
+        self._paths = PathSet(entry.path for entry in entries)
 
     def hides(self, entry: Entry) -> bool:
-        return self._home.key_of(entry) in self._keys or self._besides.hides(entry)
+        return self._home.key_of(entry) in self._keys or self._visibility.hides(entry)
 
     def may_hide(self, min_path: str, max_path: str) -> bool:
-        is_met = self._paths.meets(min_path, max_path)
-        return is_met or self._besides.may_hide(min_path, max_path)
+        has_key = self._paths.meets(min_path, max_path)
+        return has_key or self._visibility.may_hide(min_path, max_path)
 
 
 def draft_of(state: StateManifest | None, *, home: Home, shelf: ManifestShelf) -> Draft:
@@ -160,18 +161,18 @@ def purge_entries(  # noqa: PLR0913  (a rewrite needs them all)
     Other removed entries of these manifests are dropped as well. Their tombstones stay until a
     compaction, and hide nothing.
     """
-    goners: dict[str, list[Located]] = defaultdict(list)
+    to_purge: dict[str, list[Located]] = defaultdict(list)
     for entry in located:
-        goners[entry.manifest].append(entry)
+        to_purge[entry.manifest].append(entry)
     manifests: list[ManifestInfo] = []
     for info in draft.manifests:
-        gone = goners.get(info.path)
+        gone = to_purge.get(info.path)
         if gone is None:
             manifests.append(info)
             continue
         rewrite = Rewrite(
             [shelf.file(info)],
-            dropping=_Keys(home, (entry.key for entry in gone), besides=visibility),
+            dropping=_KeyFilter(home, gone, visibility=visibility),
             types=types,
             settings=settings,
             schema=home.entry_schema,

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import NotIndexTablesError
+from headrace.log.name import LOG_DIRECTORY
 from headrace.maintain.base import Base, Layout, newest_state, read_base, require_base
 from headrace.maintain.build import Build, Change
 from headrace.maintain.cleanup import CleanupPlan, CleanupResult, clean
@@ -18,6 +19,7 @@ from headrace.maintain.describe import StateDescription, describe
 from headrace.maintain.hint import hint_of, write_hint
 from headrace.maintain.home import INDEXTABLES_HOME, Home, HomeKind, partition_types
 from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.verification import Verification, verify
@@ -29,7 +31,7 @@ from headrace.storage.store import Store, WritableStore
 class StateKeeper:
     """Manages the states of a table; get it from `Table.state`."""
 
-    def __init__(  # noqa: PLR0913  (what a table knows)
+    def __init__(  # noqa: PLR0913  (the parts of a table)
         self,
         log: Store,
         store: WritableStore,
@@ -38,6 +40,7 @@ class StateKeeper:
         newest: Callable[[], DeltaVersion],
         settings: StateSettings | None = None,
         reporter: Reporter | None = None,
+        progress: Progress | None = None,
     ) -> None:
         """Take the stores of the log and of the states; `newest` finds the newest version."""
         self._log = log
@@ -46,6 +49,8 @@ class StateKeeper:
         self._newest = newest
         self.settings = settings or StateSettings()
         self._reporter = reporter
+        self.progress = progress or Progress()
+        """Counts entries while this keeper works; a display may read it from another thread."""
 
     @cached_property
     def home(self) -> Home:
@@ -62,6 +67,7 @@ class StateKeeper:
             newest=self._newest,
             settings=settings,
             reporter=self._reporter,
+            progress=self.progress,
         )
 
     def sync(self) -> SyncResult:
@@ -72,7 +78,12 @@ class StateKeeper:
             NotIndexTablesError: never for a Delta table; an IndexTables table needs no sync.
         """
         return sync(
-            self._log, self._store, self._delta_home, self._newest(), settings=self.settings
+            self._log,
+            self._store,
+            self._delta_home,
+            self._newest(),
+            settings=self.settings,
+            progress=self.progress,
         )
 
     def commit(
@@ -89,7 +100,8 @@ class StateKeeper:
         Raises:
             NotIndexTablesError: the table is a Delta table, to which other writers commit.
         """
-        if self.home.kind is HomeKind.DELTA and metadata is None:
+        if self.home.kind is HomeKind.DELTA and (metadata is None or self._has_delta_log()):
+            # A second log in the same folder would hide the files of the first one.
             raise NotIndexTablesError(table=self._log.root)
         return self._writer().commit(
             adds,
@@ -130,11 +142,18 @@ class StateKeeper:
 
     def verify(self) -> Verification:
         """Read everything that the newest state references, and check it against the state."""
-        return verify(self._store, self.home, self._base())
+        return verify(self._store, self.home, self._base(), progress=self.progress)
+
+    def _has_delta_log(self) -> bool:
+        return next(iter(self._log.list(LOG_DIRECTORY)), None) is not None
 
     def _writer(self) -> StateWriter:
         return StateWriter(
-            self._store, home=INDEXTABLES_HOME, settings=self.settings, reporter=self._reporter
+            self._store,
+            home=INDEXTABLES_HOME,
+            settings=self.settings,
+            reporter=self._reporter,
+            progress=self.progress,
         )
 
     def _base(self) -> Base:
@@ -171,7 +190,7 @@ class StateKeeper:
         )
         if build.is_clean(base, force=True):
             return None
-        stage = Stage(self._store, self.home, settings=self.settings)
+        stage = Stage(self._store, self.home, settings=self.settings, progress=self.progress)
         built = build.state(base, stage, version=base.version)
         replace_state(self._store, self.home, built.state)
         write_hint(self._store, self.home, hint_of(built.state))

@@ -1,4 +1,4 @@
-"""Adapts a snapshot of a Delta table for `sync`: its definition, and its live files as entries.
+"""Adapts a snapshot of a Delta table for `sync`: its definition, and its live files as columns.
 
 A file that only a checkpoint has does not say when it was added; its entry says that it was added
 at the version of the snapshot.
@@ -8,13 +8,28 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from headrace.engines.arrow.add_columns import add_columns
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.errors import CorruptCheckpointError
 from headrace.maintain.delta_sync import DeltaVersion
-from headrace.protocol.action import Add, Metadata
+from headrace.maintain.entry_columns import ENTRY_COLUMNS, KEY_HASH, PARTITION, VECTOR, key_hashes
+from headrace.maintain.partition_code import PartitionCodes
+from headrace.maintain.staging import now_ms
+from headrace.protocol import light
+from headrace.protocol.action import Metadata
 from headrace.protocol.action import Protocol as TableProtocol
-from headrace.protocol.state import Entry
 from headrace.replay.projection import ADD_FIELDS, ROW_FIELDS
 from headrace.scan.live_file import FileContext
+
+_FIELDS = (*ADD_FIELDS, *ROW_FIELDS)
+_PLAIN_FIELDS = ("path", "size", "modificationTime", "stats", "tags", *ROW_FIELDS)
+"""The fields of an add that an entry has unchanged."""
+_REQUIRED = ("path", "size")
+_REQUIRED_OF_VECTOR = ("pathOrInlineDv", "sizeInBytes", "cardinality")
 
 
 class DeltaSnapshot(Protocol):
@@ -45,16 +60,21 @@ def delta_version(snapshot: DeltaSnapshot) -> DeltaVersion:
     columns = snapshot.context.partition_columns
     names = tuple(column.physical_name for column in columns)
 
-    def entries() -> Iterator[Entry]:
+    def batches(partitions: PartitionCodes) -> Iterator[pa.RecordBatch]:
         scan = snapshot.scan()
         files = size_bytes = 0
-        with scan.run(projection=(*ADD_FIELDS, *ROW_FIELDS)) as run:
+        with scan.run(projection=_FIELDS) as run:
             for batch in run:
                 version = batch.source.version
-                for add in batch.actions("add"):
-                    files += 1
-                    size_bytes += add.size
-                    yield _entry(add, snapshot.version if version is None else version, names)
+                entries = _entries(
+                    add_columns(batch, _FIELDS),
+                    version=snapshot.version if version is None else version,
+                    names=names,
+                    partitions=partitions,
+                )
+                files += entries.num_rows
+                size_bytes += pc.sum(entries.column("size")).as_py() or 0
+                yield entries
         scan.compare(files, size_bytes)
 
     return DeltaVersion(
@@ -62,7 +82,7 @@ def delta_version(snapshot: DeltaSnapshot) -> DeltaVersion:
         metadata=_encoded("metaData", snapshot.metadata),
         protocol=_encoded("protocol", snapshot.protocol),
         types={column.physical_name: column.type for column in columns},
-        entries=entries,
+        batches=batches,
     )
 
 
@@ -70,21 +90,68 @@ def _encoded(name: str, action: msgspec.Struct) -> str:
     return msgspec.json.encode({name: action}).decode()
 
 
-def _entry(add: Add, version: int, partition_columns: Sequence[str]) -> Entry:
-    """Convert an add to an entry that was added at `version`."""
-    vector, values = add.deletion_vector, add.partition_values
+def _entries(
+    adds: ColumnBatch, *, version: int, names: Sequence[str], partitions: PartitionCodes
+) -> pa.RecordBatch:
+    """Convert adds to entries that were added at `version`.
+
+    Raises:
+        CorruptCheckpointError: a field of an add does not follow the protocol.
+    """
+    try:
+        columns = _columns(adds, version=version, names=names, partitions=partitions)
+        ordered = [columns[field.name].cast(field.type) for field in ENTRY_COLUMNS]
+        return pa.RecordBatch.from_arrays(ordered, schema=ENTRY_COLUMNS)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise CorruptCheckpointError(path=adds.source.path, reason=str(error)) from error
+
+
+def _columns(
+    adds: ColumnBatch, *, version: int, names: Sequence[str], partitions: PartitionCodes
+) -> dict[str, pa.Array]:
+    size = len(adds)
+    columns: dict[str, pa.Array] = {}
+    for name in _PLAIN_FIELDS:
+        array = adds.field(name)
+        columns[name] = pa.nulls(size, ENTRY_COLUMNS.field(name).type) if array is None else array
+    for name in _REQUIRED:
+        _require(columns[name], name, adds)
+    vectors = _vectors(adds)
+    zero = light.scalar(0, pa.int64())
+    times = pc.fill_null(columns["modificationTime"].cast(pa.int64()), zero)
+    is_unknown = pc.equal(times, zero)
+    texts = [adds.partition_text(name).cast(pa.string()) for name in names]
+    empty, null = light.scalar("", pa.string()), light.null(pa.string())
+    values = [pc.if_else(pc.equal(text, empty), null, text) for text in texts]
     return {
-        "path": add.path,
-        "partitionValues": {name: values.get(name) or None for name in partition_columns},
-        "size": add.size,
-        "modificationTime": add.modification_time,
-        "dataChange": True,
-        "stats": add.stats,
-        "deletionVector": None if vector is None else msgspec.to_builtins(vector),
-        "tags": add.tags,
-        "baseRowId": add.base_row_id,
-        "defaultRowCommitVersion": add.default_row_commit_version,
-        "clusteringProvider": add.clustering_provider,
-        "addedAtVersion": version,
-        "addedAtTimestamp": add.modification_time,
+        **columns,
+        "modificationTime": times,
+        "addedAtTimestamp": pc.if_else(is_unknown, light.scalar(now_ms(), pa.int64()), times),
+        "addedAtVersion": light.from_numpy(np.full(size, version, np.int64)),
+        "deletionVector": vectors,
+        PARTITION: light.from_numpy(partitions.encode(values, size=size)),
+        KEY_HASH: light.from_numpy(key_hashes(columns["path"], vectors)),
     }
+
+
+def _vectors(adds: ColumnBatch) -> pa.StructArray:
+    if adds.field("deletionVector") is None:
+        return pa.nulls(len(adds), VECTOR)
+    arrays: dict[str, pa.Array] = {}
+    for field in VECTOR:
+        array = adds.field("deletionVector", field.name)
+        arrays[field.name] = (
+            pa.nulls(len(adds), field.type) if array is None else array.cast(field.type)
+        )
+    # Some writers put a struct of nulls where there is no vector.
+    is_absent = arrays["storageType"].is_null()
+    for name in _REQUIRED_OF_VECTOR:
+        _require(pc.if_else(is_absent, light.TRUE, arrays[name].is_valid()), name, adds)
+    return pa.StructArray.from_arrays(list(arrays.values()), fields=list(VECTOR), mask=is_absent)
+
+
+def _require(values: pa.Array, name: str, adds: ColumnBatch) -> None:
+    """Check that a field has no null, or that a condition on it is always true."""
+    is_complete = pc.all(values).as_py() if values.type == pa.bool_() else not values.null_count
+    if not is_complete:
+        raise CorruptCheckpointError(path=adds.source.path, reason=f"an add has no {name}")

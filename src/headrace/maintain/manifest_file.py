@@ -14,12 +14,13 @@ from headrace.avro.block_index import (
     check_block,
     check_header,
     decode_index,
-    placed,
+    place_blocks,
 )
 from headrace.avro.container import Header, RawBlock, open_block, read_header, split_blocks
 from headrace.avro.record import decode_block, decode_records
 from headrace.errors import CorruptStateError, ObjectNotFoundError
 from headrace.log.state_name import resolve_manifest
+from headrace.protocol.key import path_range
 from headrace.protocol.partition_bounds import BoundsBuilder
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import UNKNOWN_COUNT, Entry, ManifestInfo
@@ -29,11 +30,14 @@ _CHUNK_BYTES = 1 << 20
 _SEARCHED_PATHS = 64
 """The most paths to search for in the bytes of a block; beyond that, decoding it is faster."""
 
+_MARKS_OF_SPELLINGS = (b"%", b"file:/")
+"""Paths with these may equal another path that is spelled differently."""
+
 
 class ManifestFile:
     """An open manifest of a state: header and block index are loaded, blocks are fetched."""
 
-    def __init__(  # noqa: PLR0913  (what was learnt by opening it)
+    def __init__(  # noqa: PLR0913  (the results of opening it)
         self,
         store: Store,
         path: str,
@@ -75,7 +79,7 @@ class ManifestFile:
                 data = file.read(place.block.length_bytes)
         block, *more = split_blocks(data, self.header)
         if more:
-            reason = f"its index says that the blocks from {at} on are one"
+            reason = f"entry {at} of its index spans several blocks"
             raise CorruptStateError(path=self.path, reason=reason)
         check_block(block, place.block, self.header)
         return block
@@ -109,13 +113,16 @@ class ManifestFile:
     def entries_with(self, at: int, paths: Sequence[str] | None) -> list[Entry]:
         """Return the entries of a block if its bytes contain one of the paths, else nothing.
 
-        A record stores its path verbatim, so a block without these bytes cannot contain the entry.
-        If `paths` is None, the block is always decoded.
+        A record stores its path verbatim, so a block without these bytes cannot contain the entry,
+        unless the path may be spelled differently. If `paths` is None, the block is always decoded.
         """
         raw = self.raw(at)
         body = open_block(raw, self.header)
         is_searched = paths is not None and len(paths) <= _SEARCHED_PATHS
-        if is_searched and not any(path.encode() in body for path in paths or ()):
+        is_searched = is_searched and not any(mark in body for mark in _MARKS_OF_SPELLINGS)
+        if is_searched and not any(
+            path.encode(errors="surrogateescape") in body for path in paths or ()
+        ):
             return []
         decoded = decode_records(body, raw.count, self.header)
         return self.with_versions(decoded, self.blocks[at].block)
@@ -129,7 +136,7 @@ class ManifestFile:
         return entries
 
     def inherited_version(self, block: IndexedBlock) -> int:
-        """Return the version that an `addedAtVersion` of 0 stands for in a block."""
+        """Return the version that entries of a block inherit if their `addedAtVersion` is 0."""
         if block.added_at_version is not None:
             return block.added_at_version
         return self.info.min_added_at_version
@@ -158,7 +165,7 @@ def open_manifest(
             header = read_header(start, path=path)
             index = None if header is None else decode_index(header)
             if header is not None and index is not None:
-                blocks = tuple(placed(index, header))
+                blocks = tuple(place_blocks(index, header))
                 _check_index(blocks, info, path=path)
                 return ManifestFile(store, path, info, header=header, blocks=blocks)
         content = store.read(path)
@@ -169,7 +176,7 @@ def open_manifest(
     if header is None:
         raise CorruptStateError(path=path, reason="the file ends within its header")
     index = decode_index(header)
-    blocks = tuple(placed(index, header)) if index else _described(content, header, types)
+    blocks = tuple(place_blocks(index, header)) if index else _described(content, header, types)
     _check_index(blocks, info, path=path)
     return ManifestFile(
         store,
@@ -193,20 +200,22 @@ def check_content(content: bytes, info: ManifestInfo, *, path: str) -> None:
 
 def _check(info: ManifestInfo, length: int, digest: str, *, path: str) -> None:
     if info.length_bytes not in {UNKNOWN_COUNT, length}:
-        reason = f"it has {length} bytes, and its state says {info.length_bytes}"
+        reason = f"it has {length} bytes, but its state records {info.length_bytes}"
         raise CorruptStateError(path=path, reason=reason)
     if info.sha256 not in {None, digest}:
-        raise CorruptStateError(path=path, reason="its digest is not the one that its state says")
+        raise CorruptStateError(path=path, reason="its digest differs from the one in its state")
 
 
 def _missing(path: str) -> CorruptStateError:
-    return CorruptStateError(path=path, reason="a state names this manifest, and it is not there")
+    return CorruptStateError(
+        path=path, reason="a state references this manifest, but it is missing"
+    )
 
 
 def _check_index(blocks: tuple[PlacedBlock, ...], info: ManifestInfo, *, path: str) -> None:
     count = sum(place.block.count for place in blocks)
     if count != info.num_entries:
-        reason = f"it has {count} entries, and its state says {info.num_entries}"
+        reason = f"it has {count} entries, but its state records {info.num_entries}"
         raise CorruptStateError(path=path, reason=reason)
 
 
@@ -235,7 +244,7 @@ def describe_entries(
         bounds.add(entry["partitionValues"])
     versions = [entry["addedAtVersion"] for entry in entries]
     timestamps = [entry["addedAtTimestamp"] for entry in entries]
-    paths = [entry["path"] for entry in entries]
+    min_path, max_path = path_range(entry["path"] for entry in entries)
     return IndexedBlock(
         length_bytes=length_bytes,
         count=len(entries),
@@ -244,8 +253,8 @@ def describe_entries(
         max_version=max(versions),
         min_timestamp=min(timestamps),
         max_timestamp=max(timestamps),
-        min_path=min(paths),
-        max_path=max(paths),
+        min_path=min_path,
+        max_path=max_path,
         bounds=bounds.bounds() if types else None,
     )
 

@@ -27,10 +27,12 @@ _PUTS = 3
 _READS = 5
 
 
-class _Found(Enum):
+class _ReadBack(Enum):
+    """The object that reading a version's path back has shown."""
+
     OURS = "ours"
-    ANOTHERS = "another's"
-    NOTHING = "nothing"
+    OTHER = "other"
+    ABSENT = "absent"
     UNKNOWN = "unknown"
 
 
@@ -43,7 +45,7 @@ def commit_state(store: WritableStore, home: Home, state: StateManifest) -> Outc
     """
     content = encode_state(state)
     put = ObjectPut(store, home.state_path(state.state_version), version=state.state_version)
-    return put.settle(content, commit_id=str(state.commit_id))
+    return put.commit(content, commit_id=str(state.commit_id))
 
 
 class ObjectPut:
@@ -54,7 +56,7 @@ class ObjectPut:
         self._path = path
         self._version = version
 
-    def settle(self, content: bytes, *, commit_id: str) -> Outcome:
+    def commit(self, content: bytes, *, commit_id: str) -> Outcome:
         """Put the object and determine the outcome.
 
         Raises:
@@ -71,32 +73,32 @@ class ObjectPut:
                 failure = error
             else:
                 return committed
-            match self._find(commit_id):
-                case _Found.OURS:
+            match self._read_back(commit_id):
+                case _ReadBack.OURS:
                     return committed
-                case _Found.ANOTHERS:
+                case _ReadBack.OTHER:
                     return Conflict(version=self._version)
-                case _Found.UNKNOWN:
+                case _ReadBack.UNKNOWN:
                     raise CommitUnknownError(
                         table=self._store.root, version=self._version
                     ) from failure
-                case _Found.NOTHING:
+                case _ReadBack.ABSENT:
                     # The request did not arrive. Repeat it with the same id, so that an earlier
                     # request that arrives late is still recognised as ours.
                     if attempt == _PUTS and failure is not None:
                         raise failure
         raise CommitUnknownError(table=self._store.root, version=self._version)
 
-    def _find(self, commit_id: str) -> _Found:
+    def _read_back(self, commit_id: str) -> _ReadBack:
         for _ in range(_READS):
             try:
                 content = self._store.read(self._path)
             except ObjectNotFoundError:
-                return _Found.NOTHING
+                return _ReadBack.ABSENT
             except StorageError:
                 continue
-            return _Found.OURS if self._is_ours(content, commit_id) else _Found.ANOTHERS
-        return _Found.UNKNOWN
+            return _ReadBack.OURS if self._is_ours(content, commit_id) else _ReadBack.OTHER
+        return _ReadBack.UNKNOWN
 
     def _is_ours(self, content: bytes, commit_id: str) -> bool:
         if commit_id.encode() in content:  # version files are text

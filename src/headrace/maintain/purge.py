@@ -53,7 +53,7 @@ class PurgeResult(msgspec.Struct, frozen=True, kw_only=True):
     cleanup: CleanupResult
 
 
-def plan_purge(  # noqa: PLR0913  (what a purge may be told)
+def plan_purge(  # noqa: PLR0913  (the options of a purge)
     store: WritableStore,
     home: Home,
     *,
@@ -76,7 +76,7 @@ def plan_purge(  # noqa: PLR0913  (what a purge may be told)
     cleanup = plan_cleanup(store, home, settings=retention, clock_ms=now)
     try:
         base = require_base(read_base(store, home), table=store.root)
-        named = set(_named_files(store, home, base, cleanup.retained))
+        referenced = set(_referenced_files(store, home, base, cleanup.retained))
     except CleanupRefusedError:
         raise
     except HeadraceError as error:
@@ -85,7 +85,7 @@ def plan_purge(  # noqa: PLR0913  (what a purge may be told)
         raise CleanupRefusedError(table=store.root, path=home.root, reason=str(error)) from error
     cutoff = now - max(older_than_hours, _LEAST_HOURS) * _HOUR_MS
     orphans = [
-        meta for meta in _data_files(store) if meta.path not in named and _is_old(meta, cutoff)
+        meta for meta in _data_files(store) if meta.path not in referenced and _is_old(meta, cutoff)
     ]
     log_cutoff = now - log_retention_hours * _HOUR_MS
     oldest = min(cleanup.retained, default=0)
@@ -110,8 +110,8 @@ def plan_truncation(
     newest_only = msgspec.structs.replace(settings, retention_versions=0, retention_hours=0)
     # Set the clock ahead, so that a state written this very moment is old enough, too.
     cleanup = plan_cleanup(store, home, settings=newest_only, clock_ms=now + 1)
-    keeps = () if cleanup.current is None else _old_logs(store, home, before=cleanup.current)
-    logs = list(keeps)
+    current = cleanup.current
+    logs = [] if current is None else list(_old_logs(store, home, before=current))
     return PurgePlan(
         orphaned_files=(),
         log_files=tuple(meta.path for meta in logs),
@@ -131,12 +131,12 @@ def run_purge(store: WritableStore, home: Home, plan: PurgePlan) -> PurgeResult:
     if plan.orphaned_files:
         try:
             base = read_base(store, home)
-            named = set(_named_files(store, home, base, list_states(store, home)))
+            referenced = set(_referenced_files(store, home, base, list_states(store, home)))
         except HeadraceError as error:
             raise CleanupRefusedError(
                 table=store.root, path=home.root, reason=str(error)
             ) from error
-        orphans = [path for path in plan.orphaned_files if path not in named]
+        orphans = [path for path in plan.orphaned_files if path not in referenced]
     cleanup = run_cleanup(store, home, plan.cleanup)
     store.delete(orphans)
     store.delete(plan.log_files)
@@ -145,7 +145,7 @@ def run_purge(store: WritableStore, home: Home, plan: PurgePlan) -> PurgeResult:
     )
 
 
-def _named_files(
+def _referenced_files(
     store: WritableStore, home: Home, base: Base, versions: Iterable[int]
 ) -> Iterator[str]:
     """Yield the data files of the newest version, of retained states, and of the version files.

@@ -93,7 +93,7 @@ class _Piece(msgspec.Struct, frozen=True, kw_only=True):
 class Rewrite:
     """One rewrite of some manifests of a state."""
 
-    def __init__(  # noqa: PLR0913  (what all blocks share)
+    def __init__(  # noqa: PLR0913  (shared by all blocks)
         self,
         files: Sequence[ManifestFile],
         *,
@@ -132,8 +132,8 @@ class Rewrite:
         count = self.count
         if count.entries_in - count.entries_dropped != count.entries_out:
             reason = (
-                f"{count.entries_in} entries went in, {count.entries_dropped} were removed, and "
-                f"{count.entries_out} came out"
+                f"of {count.entries_in} entries read, {count.entries_dropped} were dropped, but "
+                f"{count.entries_out} were written"
             )
             raise CorruptStateError(path=self._files[0].path, reason=reason)
 
@@ -240,7 +240,7 @@ class Rewrite:
             self.count.refs.add(ref)
 
     def _sorted_pieces(self) -> tuple[list[_Piece], list[_Piece]]:
-        """Return the blocks that have a distinct place, in order, and those to take apart."""
+        """Return the blocks that can be merged whole, in order, and those to decode and sort."""
         pieces = sorted(
             (self._piece(file, at) for file, at in self._places()),
             key=lambda piece: (piece.low, piece.high, piece.block.min_path),

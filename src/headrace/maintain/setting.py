@@ -142,7 +142,7 @@ def parse_settings(
         name = _BY_LOWER_NAME.get(word.lower())
         if name is None:
             known = ", ".join(StateSettings.__struct_fields__)
-            raise InvalidArgumentError(argument=word, reason=f"no such setting; known: {known}")
+            raise InvalidArgumentError(argument=word, reason=f"no such setting; there are {known}")
         if name in values:
             raise InvalidArgumentError(argument=word, reason=f"{name} is set twice")
         values[name] = value

@@ -6,18 +6,26 @@ unique name, so nothing is ever overwritten. It can be discarded until a state r
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
 import msgspec
+import pyarrow as pa
 
 from headrace.avro.manifest import ManifestWriter, WrittenManifest
 from headrace.errors import InvalidArgumentError, ObjectExistsError
 from headrace.log.state_name import manifest_path
+from headrace.maintain.column_manifest import ColumnManifests
+from headrace.maintain.column_sort import ColumnSort
+from headrace.maintain.entry_columns import DuplicateCheck
 from headrace.maintain.entry_sort import EntrySort
+from headrace.maintain.entry_type import why_invalid
 from headrace.maintain.home import Home, codec_of
+from headrace.maintain.partition_code import PartitionCodes
+from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateSettings
+from headrace.protocol import light
 from headrace.protocol.key import FileKey
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import Entry, ManifestInfo
@@ -26,6 +34,8 @@ from headrace.storage.store import PutMode, WritableStore
 
 WHOLE_BYTES = 8 << 20
 """Larger manifests are uploaded in parts."""
+_MOST_BYTES = (1 << 63) - 1
+"""The largest number that a state can record."""
 INHERITED_VERSION = 0
 """The `addedAtVersion` of an entry whose version is that of the first state to reference it."""
 
@@ -35,21 +45,26 @@ class StagedEntries(msgspec.Struct, frozen=True, kw_only=True):
 
     infos: tuple[ManifestInfo, ...] = ()
     keys: frozenset[FileKey] = frozenset()
+    """The files, if they may replace or hide entries of a base; a first state has none."""
+    count: int = 0
     total_bytes: int = 0
-
-    @property
-    def count(self) -> int:
-        """The number of entries."""
-        return len(self.keys)
 
 
 class Stage:
     """Writes the manifests of one commit, and can discard them."""
 
-    def __init__(self, store: WritableStore, home: Home, *, settings: StateSettings) -> None:
+    def __init__(
+        self,
+        store: WritableStore,
+        home: Home,
+        *,
+        settings: StateSettings,
+        progress: Progress | None = None,
+    ) -> None:
         self.store = store
         self._home = home
         self._settings = settings
+        self._progress = progress or Progress()
         self.written: list[str] = []
         """The manifests that were written, relative to the root."""
 
@@ -64,6 +79,7 @@ class Stage:
         # If the object exists, the store repeated our own request: the name is unique.
         with suppress(ObjectExistsError):
             put_parts(self.store, f"{self._home.root}/{path}", manifest.parts)
+        self._progress.wrote(manifest.info.num_entries)
         return msgspec.structs.replace(manifest.info, path=path)
 
     def put_entries(
@@ -79,7 +95,7 @@ class Stage:
         keys: set[FileKey] = set()
         infos: list[ManifestInfo] = []
         total = 0
-        with EntrySort(types, schema=schema) as sort:
+        with EntrySort(types, schema=schema) as sort, _text_errors():
             for given in entries:
                 entry = complete_entry(given, schema)
                 key = self._home.key_of(entry)
@@ -89,8 +105,45 @@ class Stage:
                 keys.add(key)
                 total += entry["size"]
                 sort.add([entry])
+                self._progress.read(1)
+            check_total(total)
             infos += map(self.put, self._cut(sort.sorted(), schema, types))
-        return StagedEntries(infos=tuple(infos), keys=frozenset(keys), total_bytes=total)
+        return StagedEntries(
+            infos=tuple(infos), keys=frozenset(keys), count=len(keys), total_bytes=total
+        )
+
+    def put_columns(
+        self, batches: Iterable[pa.RecordBatch], *, partitions: PartitionCodes
+    ) -> StagedEntries:
+        """Store the entries of a state without a base, given as columns; their keys are not held.
+
+        Args:
+            batches: Batches of `ENTRY_COLUMNS`, in any order.
+            partitions: Numbers their partitions; complete once the batches are.
+
+        Raises:
+            InvalidArgumentError: a file is given twice, or the sizes add up to too much.
+            SpillFailedError: the entries could not be sorted on disk.
+            StorageError: the store failed.
+        """
+        duplicates, total = DuplicateCheck(), 0
+        manifests = ColumnManifests(
+            partitions, schema=self._home.entry_schema, settings=self._settings
+        )
+        with ColumnSort(partitions) as sort:
+            for batch in batches:
+                duplicates.add(batch)
+                sort.add(batch)
+                total += sum(light.to_numpy(batch.column("size")).tolist())
+                self._progress.read(batch.num_rows)
+            check_total(total)
+            in_order = map(duplicates.checked, sort.sorted())
+            infos = tuple(map(self.put, manifests.write(in_order)))
+        return StagedEntries(
+            infos=infos,
+            count=sum(info.num_entries for info in infos),
+            total_bytes=total,
+        )
 
     def discard(self) -> None:
         """Delete the written manifests; call it only if no state can reference them."""
@@ -118,6 +171,15 @@ class Stage:
             yield writer.finish()
 
 
+@contextmanager
+def _text_errors() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        reason = f"a text is not valid Unicode: {error}"
+        raise InvalidArgumentError(argument="adds", reason=reason) from error
+
+
 def put_parts(store: WritableStore, path: str, parts: Iterable[bytes]) -> None:
     """Put an object under a unique name.
 
@@ -131,12 +193,26 @@ def put_parts(store: WritableStore, path: str, parts: Iterable[bytes]) -> None:
     store.put(path, content, mode=mode)
 
 
+def check_total(size_bytes: int) -> None:
+    """Check the total size of files.
+
+    Raises:
+        InvalidArgumentError: a state cannot record it.
+    """
+    if not 0 <= size_bytes <= _MOST_BYTES:
+        reason = f"the sizes add up to {size_bytes}, which a state cannot record"
+        raise InvalidArgumentError(argument="adds", reason=reason)
+
+
 def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:
     """Return an entry with all fields of a schema, filling in defaults.
 
     Raises:
-        InvalidArgumentError: it has no path or size, or a field that the schema lacks.
+        InvalidArgumentError: it has no path or size, a field that the schema lacks, or a value of
+            another type.
     """
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(argument="adds", reason=f"{given!r} is not a mapping")
     entry: Entry = {}
     for field in schema["fields"]:
         name = field["name"]
@@ -153,13 +229,13 @@ def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:
     if unknown:
         reason = f"an entry has unknown fields: {', '.join(sorted(unknown))}"
         raise InvalidArgumentError(argument="adds", reason=reason)
-    if not isinstance(entry["path"], str) or not entry["path"] or type(entry["size"]) is not int:
-        reason = f"path must be text, and size a whole number: {dict(given)}"
-        raise InvalidArgumentError(argument="adds", reason=reason)
     values = entry["partitionValues"]
-    entry["partitionValues"] = {name: value for name, value in values.items() if value is not None}
+    if isinstance(values, Mapping):
+        entry["partitionValues"] = {k: value for k, value in values.items() if value is not None}
     if not entry["addedAtTimestamp"]:
         entry["addedAtTimestamp"] = now_ms()
+    if problem := why_invalid(entry, schema):
+        raise InvalidArgumentError(argument="adds", reason=f"{problem}: {dict(given)}")
     return entry
 
 

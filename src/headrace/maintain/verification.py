@@ -6,6 +6,7 @@ from headrace.errors import HeadraceError
 from headrace.maintain.base import Base
 from headrace.maintain.home import Home, partition_types
 from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.progress import Progress
 from headrace.maintain.visibility import Visibility
 from headrace.protocol.key import FileKey
 from headrace.storage.store import WritableStore
@@ -27,8 +28,10 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         return not self.problems
 
 
-def verify(store: WritableStore, home: Home, base: Base) -> Verification:
-    """Read and check every manifest of a base's state."""
+def verify(
+    store: WritableStore, home: Home, base: Base, *, progress: Progress | None = None
+) -> Verification:
+    """Read and check every manifest of a base's state; `progress` counts the entries read."""
     problems: list[str] = []
     entries = live = total = 0
     keys: set[FileKey] = set()
@@ -44,6 +47,8 @@ def verify(store: WritableStore, home: Home, base: Base) -> Verification:
             except HeadraceError as error:
                 problems.append(str(error))
                 continue
+            if progress is not None:
+                progress.read(len(stored))
             visible = [entry for entry in stored if not visibility.hides(entry)]
             entries += len(stored)
             live += len(visible)
@@ -54,11 +59,11 @@ def verify(store: WritableStore, home: Home, base: Base) -> Verification:
                     problems.append(f"{info.path}: {entry['path']} is live twice")
                 keys.add(key)
             if info.live_entry_count not in {-1, len(visible)}:
-                said = f"its state says {info.live_entry_count} of its entries are live"
-                problems.append(f"{info.path}: {said}, and {len(visible)} are")
+                recorded = f"its state records {info.live_entry_count} live entries"
+                problems.append(f"{info.path}: {recorded}, but it has {len(visible)}")
         if not problems and (state.num_files, state.total_bytes) != (live, total):
-            said = f"{state.num_files} files of {state.total_bytes} bytes"
-            problems.append(f"the state says {said}, and there are {live} of {total} bytes")
+            recorded = f"{state.num_files} files of {state.total_bytes} bytes"
+            problems.append(f"the state records {recorded}, but has {live} of {total} bytes")
     return Verification(
         version=base.version,
         manifests=0 if state is None else len(state.manifests),

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from headrace.errors import CorruptLogError
+from headrace.protocol.action import DeletionVector, Long
 from headrace.protocol.state import Entry
 
 Action: TypeAlias = dict[str, Any]
@@ -40,11 +41,29 @@ _NULLABLE = (
 )
 
 
+class _FileAction(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of an add or remove that replay relies on."""
+
+    path: str
+    size: Long | None = None
+    modification_time: Long | None = None
+    partition_values: dict[str, str | None] | None = None
+    deletion_vector: DeletionVector | None = None
+
+
+class _Line(msgspec.Struct, frozen=True):
+    add: _FileAction | None = None
+    remove: _FileAction | None = None
+    metadata: dict[str, Any] | None = msgspec.field(default=None, name="metaData")
+    protocol: dict[str, Any] | None = None
+
+
 def decode_actions(content: bytes, *, path: str) -> Iterator[Action]:
     """Return the actions of a version file or of a part of a checkpoint.
 
     Raises:
-        CorruptLogError: it cannot be decompressed, or a line is not a JSON object.
+        CorruptLogError: it cannot be decompressed, a line is not a JSON object, or an action lacks
+            what replay needs.
     """
     for number, line in enumerate(_plain(content, path).splitlines(), start=1):
         if not line.strip():
@@ -55,6 +74,10 @@ def decode_actions(content: bytes, *, path: str) -> Iterator[Action]:
             raise CorruptLogError(path=path, line=number, reason=str(error)) from error
         if not isinstance(action, dict):
             raise CorruptLogError(path=path, line=number, reason="it is not a JSON object")
+        try:
+            msgspec.convert(action, _Line)
+        except msgspec.ValidationError as error:
+            raise CorruptLogError(path=path, line=number, reason=str(error)) from error
         yield action
 
 

@@ -35,6 +35,7 @@ from headrace.maintain.home import INDEXTABLES_HOME, Home, partition_types
 from headrace.maintain.json_checkpoint import write_json_checkpoint
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.outcome import ObjectPut, commit_state
+from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateFormat, StateSettings
 from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.version_commit import commit_actions
@@ -58,6 +59,7 @@ class StateWriter:
         settings: StateSettings | None = None,
         reporter: Reporter | None = None,
         spread: Spread | None = None,
+        progress: Progress | None = None,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -66,6 +68,7 @@ class StateWriter:
         self.settings = settings or StateSettings()
         self._reporter = reporter
         self._spread = spread
+        self._progress = progress
         self._sleep = sleep
         self._jitter = jitter
         self._staged_at_s = time.monotonic()
@@ -96,12 +99,12 @@ class StateWriter:
             CommitConflictError: other writers committed first in every attempt.
             CommitUnknownError: whether the version was committed is unknown.
             CorruptStateError, CorruptLogError, LogGapError: the log is damaged.
-            InvalidArgumentError: a file is given twice, or an entry is not valid.
+            InvalidArgumentError: a file is given twice, or an entry or a path is not valid.
         """
         started_ns = time.monotonic_ns()
+        gone = _keys(removes)
         base = self._existing_base(metadata)
-        stage = Stage(self.store, self.home, settings=self.settings)
-        gone = frozenset(FileKey(path) for path in removes)
+        stage = self._stage()
         types = partition_types(_encoded(metadata) or base.metadata)
         try:
             staged = stage.put_entries(adds, types=types)
@@ -135,6 +138,9 @@ class StateWriter:
                 return None
         return self.commit(force_compaction=force)
 
+    def _stage(self) -> Stage:
+        return Stage(self.store, self.home, settings=self.settings, progress=self._progress)
+
     def _build(self, change: Change, types: Mapping[str, DataType]) -> Build:
         return Build(
             self.store,
@@ -155,7 +161,7 @@ class StateWriter:
             return msgspec.structs.replace(result, cleanup_failure=str(error))
         return msgspec.structs.replace(result, cleanup=cleanup)
 
-    def _check_named(self, state: StateManifest) -> None:
+    def _check_manifests_exist(self, state: StateManifest) -> None:
         """Check that the manifests of a state exist, if a clean-up may have run in the meantime.
 
         Raises:
@@ -168,7 +174,7 @@ class StateWriter:
         for info in state.manifests:
             path = f"{self.home.root}/{info.path}"
             if path not in listed:
-                reason = "it was cleaned up while this commit was being made; try again"
+                reason = "a clean-up deleted it during this commit; try again"
                 raise CorruptStateError(path=path, reason=reason)
 
     def _existing_base(self, metadata: Mapping[str, Any] | None) -> Base:
@@ -188,7 +194,7 @@ class StateWriter:
                 base = read_base(self.store, self.home)
             try:
                 outcome = self._attempt(base, build, attempt)
-            except StateConflictError:
+            except (StateConflictError, InvalidArgumentError):
                 stage.discard()
                 raise
             if isinstance(outcome, CommitResult):
@@ -199,13 +205,13 @@ class StateWriter:
     def _attempt(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
         if base.layout is Layout.VERSIONS or self.settings.format is StateFormat.JSON:
             return self._attempt_version(base, build, attempt)
-        own = Stage(self.store, self.home, settings=self.settings)
+        own = self._stage()
         try:
             built = build.state(base, own)
         except BaseException:
             own.discard()
             raise
-        self._check_named(built.state)
+        self._check_manifests_exist(built.state)
         outcome = commit_state(self.store, self.home, built.state)
         if isinstance(outcome, Conflict):
             own.discard()
@@ -218,8 +224,8 @@ class StateWriter:
         version = base.version + 1
         if base.layout is Layout.STATE and base.version > 0:
             reason = (
-                "this log has no version files to go on from; write a JSON checkpoint first, by "
-                "CHECKPOINT with the same setting"
+                "this log has no version files to continue from; write a JSON checkpoint first, "
+                "with CHECKPOINT and the same setting"
             )
             raise InvalidArgumentError(argument="format", reason=reason)
         hits, missed = build.validated(base)
@@ -227,7 +233,7 @@ class StateWriter:
             build.change, hits, build.staged_entries(), commit_id=build.commit_id
         )
         put = ObjectPut(self.store, f"{self.home.root}/{version:020}.json", version=version)
-        outcome = put.settle(encode_actions(actions), commit_id=build.commit_id)
+        outcome = put.commit(encode_actions(actions), commit_id=build.commit_id)
         if isinstance(outcome, Conflict):
             return outcome
         is_due = version % self.settings.checkpoint_interval == 0
@@ -236,7 +242,7 @@ class StateWriter:
             if is_due and committed.version == version:
                 write_json_checkpoint(self.store, self.home, committed, settings=self.settings)
         elif (is_due or base.state is not None) and committed.version == version:
-            state = self._follow(committed, build.for_checkpoint())
+            state = self._write_state_of(committed, build.for_checkpoint())
             if state is not None:
                 return self._result(state, build, attempt, missed, None)
         files, total = build.totals(committed)
@@ -260,16 +266,16 @@ class StateWriter:
         """
         base = self._existing_base(None)
         change = Change(staged=StagedEntries(), force_compaction=force_compaction)
-        return self._follow(base, self._build(change, partition_types(base.metadata)))
+        return self._write_state_of(base, self._build(change, partition_types(base.metadata)))
 
-    def turn_to_versions(self, base: Base) -> StateManifest:
+    def switch_to_version_files(self, base: Base) -> StateManifest:
         """Commit a state that changes nothing but announces that version files follow.
 
         Raises:
             CommitConflictError: another writer committed first.
         """
         build = self._build(Change(staged=StagedEntries()), partition_types(base.metadata))
-        own = Stage(self.store, self.home, settings=self.settings)
+        own = self._stage()
         built = build.state(base, own)
         state = msgspec.structs.replace(built.state, layout=str(Layout.VERSIONS))
         outcome = commit_state(self.store, self.home, state)
@@ -278,9 +284,9 @@ class StateWriter:
             raise CommitConflictError(table=self.store.root, attempts=1)
         return state
 
-    def _follow(self, base: Base, build: Build) -> StateManifest | None:
+    def _write_state_of(self, base: Base, build: Build) -> StateManifest | None:
         """Write the state of a version that exists; another writer's state is equally good."""
-        own = Stage(self.store, self.home, settings=self.settings)
+        own = self._stage()
         built = build.state(base, own, version=base.version)
         outcome = commit_state(self.store, self.home, built.state)
         if isinstance(outcome, Conflict):
@@ -328,6 +334,13 @@ class StateWriter:
                     num_files=result.num_files,
                 )
             )
+
+
+def _keys(paths: Iterable[str]) -> frozenset[FileKey]:
+    given = None if isinstance(paths, str) else list(paths)
+    if given is None or not all(isinstance(path, str) for path in given):
+        raise InvalidArgumentError(argument="removes", reason="give a list of paths")
+    return frozenset(map(FileKey, given))
 
 
 def _encoded(metadata: Mapping[str, Any] | None) -> str | None:

@@ -1,0 +1,52 @@
+"""Checks entries against the types of their schema, before anything is written.
+
+The schema of a manifest enters; a function leaves that says what is wrong with an entry. Without
+the check, the encoder would fail in its own words, after other entries had been written.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+
+from headrace.protocol.action import Int, Long
+from headrace.protocol.state import Entry
+from headrace.protocol.state_schema import Schema
+
+_PRIMITIVES: Mapping[str, Any] = {"string": str, "long": Long, "int": Int, "boolean": bool}
+_Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
+def why_invalid(entry: Entry, schema: Schema) -> str | None:
+    """Return what is wrong with an entry that has all fields of the schema; None if nothing is."""
+    try:
+        msgspec.convert(entry, _struct(msgspec.json.encode(schema)))
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None if entry["path"] else "its path is empty"
+
+
+@lru_cache(maxsize=16)
+def _struct(schema: bytes) -> Any:
+    return _record(msgspec.json.decode(schema))
+
+
+def _record(schema: Schema) -> Any:
+    fields = [(field["name"], _type(field["type"])) for field in schema["fields"]]
+    sized = [(name, _Size if name == "size" else kind) for name, kind in fields]
+    return msgspec.defstruct("Entry", sized)
+
+
+def _type(kind: Any) -> Any:
+    match kind:
+        case ["null", inner]:
+            return _type(inner) | None
+        case str():
+            return _PRIMITIVES[kind]
+        case {"type": "map", "values": inner}:
+            return dict[str, _type(inner)]  # type: ignore[misc]  # a type at run time
+        case {"type": "array", "items": inner}:
+            return list[_type(inner)]  # type: ignore[misc]  # a type at run time
+        case _:
+            return _record(kind)
