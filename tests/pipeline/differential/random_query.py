@@ -90,13 +90,27 @@ def _filtered(writer: Writer, source: str, where: str) -> str:
 
 def _grouped(writer: Writer, source: str, where: str) -> str:
     key = writer.value(writer.pick(PLAIN), 1)
-    some = [_aggregate(writer) for _ in range(2)]
-    having = f" HAVING {_aggregate(writer)} IS NOT NULL" if writer.pick([0, 1]) else ""
+    some = [_branched(writer, _aggregate(writer)) for _ in range(2)]
+    test = writer.pick([f"{_aggregate(writer)} IS NOT NULL", "count(*) > 1", "count(i) < 3"])
+    having = f" HAVING {test}" if writer.pick([0, 1]) else ""
     if writer.pick([0, 0, 1]):
         return f"SELECT {some[0]} AS p, {some[1]} AS q FROM {source}{where}"
     by = writer.pick([key, "g", "1"])
     shown = f"{key} AS g, {some[0]} AS p, {some[1]} AS q"
-    return f"SELECT {shown} FROM {source}{where} GROUP BY {by}{having}"
+    grouped = f"SELECT {shown} FROM {source}{where} GROUP BY {by}{having}"
+    if writer.pick([0, 0, 0, 1]):
+        return f"SELECT {writer.pick(['*', 'g, q'])} FROM ({grouped}) WHERE p IS NOT NULL"
+    return grouped
+
+
+def _branched(writer: Writer, aggregate: str) -> str:
+    """Return an aggregate, sometimes in a branch that not every group needs."""
+    form = writer.pick(
+        ["{0}"] * 4
+        + ["CASE WHEN count(*) > 1 THEN {0} END", "if(min(k) > 3, {0}, NULL)"]
+        + ["(count(*) > 2 AND {0} IS NULL)", "nvl2(max(i), {0}, NULL)"]
+    )
+    return str(form.format(aggregate))
 
 
 def _rolled(writer: Writer, source: str, where: str) -> str:

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.refusal import Refused
+from tests.pipeline.differential import hard_table
 from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 
 _DECIMAL = pa.decimal128(10, 2)
@@ -29,7 +31,7 @@ ORDERS = pa.table(
         ),
     }
 )
-TABLES = {"t": ORDERS}
+TABLES = {"t": ORDERS, **hard_table.TABLES}
 EQUAL = [
     "SELECT any_value(w) AS a, any_value(id, true) AS c FROM t",
     "SELECT length(w) AS k, count(*) AS n FROM t GROUP BY length(w)",
@@ -42,6 +44,8 @@ EQUAL = [
     "SELECT id FROM t WHERE id NOT IN (SELECT id FROM t WHERE amount > 5 AND id IS NOT NULL)",
     "SELECT id FROM t WHERE id NOT IN (SELECT id FROM t)",
     "SELECT x / 3 AS a FROM t",
+    "SELECT bit_get(unix_timestamp(s), CASE WHEN NULL::BOOLEAN THEN k END) AS a FROM everyday",
+    "SELECT k, pmod(y, -128Y) AS a, pmod(y, -32768S) AS b FROM everyday",
     "SELECT avg(x) AS a FROM t",
     "SELECT x + CAST(1 AS INT) AS a, x % TRY_CAST(3 AS TINYINT) AS b, x * 2Y AS c FROM t",
     "SELECT x - -CAST(1 AS INT) AS a, x - 1::BIGINT AS b, x * -2S AS c, x * +2 AS e FROM t",
@@ -69,6 +73,9 @@ EQUAL = [
     "SELECT hash(id, w, amount, x, f, ts, d, l) AS a, xxhash64(id, w, x, f, l) AS b FROM t",
     r"SELECT regexp_replace('a\r\n', '$', 'E') AS a, regexp_replace('aaa', 'a*?', 'x') AS b",
     "SELECT to_json(named_struct('i', id, 'w', w, 'x', x, 'd', d, 'l', l, 'm', m)) AS a FROM t",
+    "SELECT regr_sxy(CAST(NULL AS INT) % k, l % l) AS a, corr(l % l, NULL + k) AS b FROM everyday",
+    "SELECT unix_timestamp(timestamp_micros(l)) AS a FROM extreme",
+    "SELECT months_between(timestamp_micros(l), ts) AS a FROM extreme",
 ]
 REFUSED = [
     "SELECT first_value(w, true) AS a FROM t",
@@ -83,6 +90,51 @@ REFUSED = [
     "SELECT lag(id) IGNORE NULLS OVER (ORDER BY d) AS a FROM t",
 ]
 
+_HUGE = "(SELECT y * 0 AS g, l FROM extreme WHERE l > 0)"
+"""One group, whose sum overflows."""
+RAISING = [
+    f"SELECT CASE WHEN g > 5 THEN sum(l) END AS a FROM {_HUGE} GROUP BY g",
+    f"SELECT if(g > 5, sum(l), 1) AS a FROM {_HUGE} GROUP BY g",
+    f"SELECT coalesce(g, sum(l)) AS a, nvl(g, sum(l)) AS b FROM {_HUGE} GROUP BY g",
+    f"SELECT g > 5 AND sum(l) > 3 AS a FROM {_HUGE} GROUP BY g",
+    f"SELECT g < 5 OR sum(l) > 3 AS a FROM {_HUGE} GROUP BY g",
+    f"SELECT g, sum(l) AS a FROM {_HUGE} GROUP BY g HAVING count(*) > 5",
+    f"SELECT g FROM {_HUGE} GROUP BY g HAVING count(*) > 5 AND sum(l) > 3",
+    f"SELECT g FROM {_HUGE} GROUP BY g ORDER BY CASE WHEN g > 5 THEN sum(l) END",
+    f"SELECT a FROM (SELECT sum(l) AS a, count(*) AS n FROM {_HUGE} GROUP BY g) WHERE n > 5",
+    (
+        f"WITH q AS (SELECT sum(l) AS a, count(*) AS n FROM {_HUGE} GROUP BY g) "
+        "SELECT a FROM q WHERE n > 5"
+    ),
+    f"SELECT if(g > 5, sum(l) OVER (), 1) AS a FROM {_HUGE}",
+    "SELECT CASE WHEN count(*) > 100 THEN sum(big) END AS a FROM extreme WHERE k IN (1, 8)",
+    (
+        "SELECT CASE WHEN count(*) > 100 THEN corr(a, b) END AS c "
+        "FROM VALUES (1E-100D, 1E-100D), (2E-100D, 2E-100D), (4E-100D, 3E-100D) AS v(a, b)"
+    ),
+]
+CONSTANTS = [
+    "SELECT k = concat('x', 'y') AS a FROM everyday WHERE k > 100",
+    "SELECT dt > concat('2', 'x') AS a FROM everyday WHERE k > 100",
+    "SELECT k BETWEEN upper('x') AND 3 AS a FROM everyday WHERE k > 100",
+    "SELECT date_add(concat('x', 'y'), k) AS a FROM everyday WHERE k > 100",
+]
+_LOCAL = "FROM (SELECT k, timestamp_micros(l) AS x, ts FROM extreme)"
+"""In Zurich, the last of these instants has a local time that no TIMESTAMP_NTZ holds."""
+ZURICH = [
+    f"SELECT k, hour(x) AS a, minute(x) AS b, second(x) AS c {_LOCAL}",
+    f"SELECT k, year(x) AS a, weekofyear(x) AS b, dayofyear(x) AS c, CAST(x AS DATE) AS d {_LOCAL}",
+    f"SELECT k, extract(SECOND FROM x) AS a, date_part('MINUTE', x) AS b {_LOCAL}",
+    f"SELECT k, CAST(x AS STRING) AS a, date_format(x, 'yyyy-MM-dd HH:mm') AS b {_LOCAL}",
+    f"SELECT k, date_trunc('HOUR', x) AS a, date_trunc('WEEK', x) AS b {_LOCAL} WHERE k <> 2",
+    f"SELECT k, date_trunc('HOUR', x) AS a {_LOCAL}",
+    f"SELECT k, x - INTERVAL 1 DAY AS a, x - INTERVAL 1 MONTH AS b {_LOCAL} WHERE k <> 2",
+    f"SELECT k, timestampdiff(HOUR, x, ts) AS a, timestampdiff(WEEK, x, ts) AS b {_LOCAL}",
+    f"SELECT k, timestampdiff(YEAR, x, ts) AS a, months_between(x, ts) AS b {_LOCAL}",
+    f"SELECT k, CAST(x AS TIMESTAMP_NTZ) AS a {_LOCAL}",
+    f"SELECT k, CAST(x AS TIMESTAMP_NTZ) AS a {_LOCAL} WHERE k <> 1",
+]
+
 
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Any:
@@ -91,7 +143,9 @@ def session(spark: Any) -> Any:
 
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
-    own.createDataFrame(ORDERS, schema_text(ORDERS.schema)).createOrReplaceTempView("t")
+    for name, table in TABLES.items():
+        frame = own.createDataFrame(table, schema_text(table.schema)).coalesce(1)
+        frame.createOrReplaceTempView(name)
     register_functions(own, [entry.function for entry in standard_catalog()])
     return own
 
@@ -109,3 +163,32 @@ def test_what_is_not_proven_is_refused_with_its_place(sql: str) -> None:
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
     assert caught.value.refusal.place(sql) is not None
+
+
+@pytest.mark.parametrize("sql", RAISING)
+def test_an_aggregate_raises_for_a_group_that_no_row_of_the_result_needs(
+    sql: str, session: Any
+) -> None:
+    assert isinstance(spark_rows(session, sql), str)
+    assert isinstance(Prepared(sql, TABLES).rows(), str)
+
+
+@pytest.mark.parametrize("sql", CONSTANTS)
+def test_an_implicit_cast_of_a_computed_constant_that_raises_is_refused(
+    sql: str, session: Any
+) -> None:
+    assert isinstance(spark_rows(session, sql), str)
+    with pytest.raises(Refused, match="a constant raises"):
+        Prepared(sql, TABLES)
+
+
+def test_an_instant_has_a_local_time_even_at_the_ends_of_the_range(session: Any) -> None:
+    session.conf.set("spark.sql.session.timeZone", "Europe/Zurich")
+    tally = Tally()
+    try:
+        for sql in ZURICH:
+            ours = Prepared(sql, TABLES, Settings(time_zone="Europe/Zurich")).rows()
+            tally.count(sql, ours, spark_rows(session, sql))
+    finally:
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+    assert (tally.different, tally.equal) == ([], len(ZURICH))

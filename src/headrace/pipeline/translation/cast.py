@@ -31,8 +31,8 @@ class Casts:
         """Take the settings that change the meaning of a cast."""
         self.ansi, self.time_zone = ansi, time_zone
         self.clock = WallClock(time_zone)
-        self.fallible_literals: list[Typed] = []
-        """The casts of literals that may raise, in the order of their translation."""
+        self.fallible: list[tuple[Typed, Typed]] = []
+        """The values whose cast may raise, each with its cast, in the order of translation."""
 
     def widen(self, value: Typed, to: pa.DataType) -> Typed | None:
         """Cast to a type that `common_type` returned: nothing can be lost."""
@@ -47,8 +47,8 @@ class Casts:
             soft: Whether a failing cast returns null, as TRY_CAST does.
         """
         expression = self._cast(value, to, soft=soft)
-        if expression is not None and expression.can_fail and value.is_literal:
-            self.fallible_literals.append(expression)
+        if expression is not None and expression.can_fail:
+            self.fallible.append((value, expression))
         if expression is None or expression.is_null == value.is_null or value.type == t.VOID:
             return expression
         return msgspec.structs.replace(expression, is_null=value.is_null)
@@ -135,8 +135,9 @@ class Casts:
             return call("binary_to_text", t.STRING, value, can_fail=True)
         if source == t.DATE:
             return call("date_to_text", t.STRING, value)
-        local = self.clock.local(value) if t.is_timestamp(source) else None
-        return None if local is None else call("time_to_text", t.STRING, local)
+        if t.is_timestamp(source):
+            return self.clock.read_parts("time_to_text", t.STRING, value)
+        return None
 
     def _from_text(self, value: Typed, to: pa.DataType, *, soft: bool) -> Typed | None:
         parameters: tuple[str, ...] = ("soft",) if soft else ()

@@ -168,7 +168,11 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
     )
     last = f" ELSE {values[-1].text}" if default is not None else ""
     fails = any(part.can_fail for part in (*tests, *values))
-    return Typed(f"CASE {branches}{last} END", values[0].type, can_fail=fails)
+    # Spark folds branches that are never taken, and evaluates nothing next to a null constant.
+    takes_no_branch = all(test.is_null for test in tests)
+    is_null = takes_no_branch and (default is None or values[-1].is_null)
+    text = f"CASE {branches}{last} END"
+    return Typed(text, values[0].type, can_fail=fails, is_null=is_null)
 
 
 def mixes_equality(node: exp.And) -> bool:

@@ -31,20 +31,20 @@ def is_computed_early(node: exp.Expr, functions: Catalog) -> bool:
 
     A part of a larger constant is computed with it, and only where the larger one needs it.
     """
-    if not _is_constant(node, functions):
+    if not is_constant(node, functions):
         return False
     parent = node.parent
-    if isinstance(parent, exp.Condition) and _is_constant(parent, functions):
+    if isinstance(parent, exp.Condition) and is_constant(parent, functions):
         return False
     return not _is_in_conditional(parent)
 
 
-def computes_literals_early(node: exp.Expr, functions: Catalog) -> bool:
-    """Return whether Spark computes the implicit casts of an expression's literals on their own.
+def computes_casts_early(node: exp.Expr, functions: Catalog) -> bool:
+    """Return whether Spark computes the implicit casts of an expression's constants on their own.
 
     Those of a constant are computed with it.
     """
-    return not _is_constant(node, functions) and not _is_in_conditional(node)
+    return not is_constant(node, functions) and not _is_in_conditional(node)
 
 
 def _is_in_conditional(node: exp.Expr | None) -> bool:
@@ -62,7 +62,8 @@ def _is_conditional(node: exp.Expr) -> bool:
     )
 
 
-def _is_constant(node: exp.Expr, functions: Catalog) -> bool:
+def is_constant(node: exp.Expr, functions: Catalog) -> bool:
+    """Return whether an expression has the same value for every row."""
     return not any(_varies(part, functions) for part in node.walk())
 
 

@@ -6,6 +6,7 @@ other form is refused.
 
 from collections.abc import Mapping
 
+import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -95,12 +96,12 @@ class Expressions:
             Refused: the catalogue does not have it, or it is wrong.
         """
         check_argument_count(node)
-        casts_before = len(self.casts.fallible_literals)
+        casts_before = len(self.casts.fallible)
         expression = self._value(node, scope)
         self.proofs.check(expression, node)
         self.proofs.check_constant(expression, node)
-        self.proofs.check_literals(self.casts.fallible_literals[casts_before:], expression, node)
-        del self.casts.fallible_literals[casts_before:]
+        self.proofs.check_casts(self.casts.fallible[casts_before:], expression, node)
+        del self.casts.fallible[casts_before:]
         self.fallible += expression.can_fail
         if pa.types.is_nested(expression.type) and has_no_column(expression.type):
             raise unsupported(node, "the catalogue has no intervals and no TIME inside other types")
@@ -228,7 +229,11 @@ class Expressions:
 
     def _operator(self, node: exp.Expr, operator: str, scope: Scope) -> Typed:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
-        return or_refuse(BINARY[operator](self.casts, left, right), node, left, right)
+        result = or_refuse(BINARY[operator](self.casts, left, right), node, left, right)
+        is_null = any(side.is_null or side.type == t.VOID for side in (left, right))
+        if operator == "<=>" or not is_null:
+            return result
+        return msgspec.structs.replace(result, is_null=True)
 
 
 def _is_in_query(node: exp.Expr) -> bool:

@@ -156,15 +156,10 @@ def shifted(casts: Casts, value: Typed, interval: Typed | None) -> Typed | None:
     if not t.is_timestamp(value.type):
         return None
     kernel = "time_add_months" if interval.type.has_months else "time_add_days"
-    local = casts.clock.local(value)
-    if local is None:
+    zone = casts.clock.zone_of(value.type)
+    if zone is None:
         return None
-    moved = call(kernel, local.type, local, interval, can_fail=True)
-    if value.type == t.TIMESTAMP:
-        instant = casts.clock.instant(moved, near=value)
-        if instant is None:
-            return None
-        moved = instant
+    moved = call(kernel, value.type, value, interval, parameters=zone, can_fail=True)
     if interval.type.has_months:
         return moved
     return call("time_add_clock", value.type, moved, interval, can_fail=True)
@@ -200,10 +195,12 @@ def _difference(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         return None
     to = t.TIMESTAMP if t.TIMESTAMP in kinds else t.TIMESTAMP_NTZ
     sides = [casts.cast(side, to) for side in (left, right)]
-    local = [None if side is None else casts.clock.local(side) for side in sides]
-    if local[0] is None or local[1] is None:
+    zone = casts.clock.zone_of(to)
+    if sides[0] is None or sides[1] is None or zone is None:
         return None
-    return call("time_difference", DAY_TO_SECOND, local[0], local[1], can_fail=True)
+    return call(
+        "time_difference", DAY_TO_SECOND, sides[0], sides[1], parameters=zone, can_fail=True
+    )
 
 
 def unit_interval(count: Typed, size: int, *, has_months: bool) -> Typed:

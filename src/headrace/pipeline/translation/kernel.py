@@ -62,8 +62,13 @@ def partial_kernel(compute: Compute) -> Compute:
 
 def has_partial(sql: str) -> bool:
     """Return whether DataFusion SQL calls a partial kernel, also inside `attempt`."""
-    calls = (parse_kernel(name) for name in kernels_in(sql))
-    return any(not _PARTIAL.isdisjoint((call.kernel, *call.parameters[:1])) for call in calls)
+    return any(not _PARTIAL.isdisjoint(_names_of(call)) for call in kernels_in(sql))
+
+
+def _names_of(sql_name: str) -> tuple[str, str]:
+    """Return the kernel of a call, and its first parameter, which names the kernel of `attempt`."""
+    name, parameters, *_ = sql_name.removeprefix(PREFIX).split("|")
+    return name, _decode_text(parameters.partition(";")[0])
 
 
 def row_ordered_kernel(compute: Compute) -> Compute:

@@ -33,7 +33,10 @@ def project_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over
         inner = scope.before_grouping()
     values = project_arguments(compiler, function, node, inner)
     scope.is_correlated |= inner.is_correlated
-    return _call(function, values, over)
+    expression = _call(function, values, over)
+    if function.kind is FunctionKind.AGGREGATE:
+        scope.aggregates.append(expression)
+    return expression
 
 
 def project_arguments(

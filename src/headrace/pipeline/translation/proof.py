@@ -11,7 +11,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.translation.constant import computes_literals_early, is_computed_early
+from headrace.pipeline.translation.constant import (
+    computes_casts_early,
+    is_computed_early,
+    is_constant,
+)
 from headrace.pipeline.translation.interval_type import carrier
 from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import has_partial
@@ -31,6 +35,8 @@ class Proofs:
         self._functions = functions
         self._proven: set[str] = set()
         self._raises_nothing: set[str] = set()
+        self._nodes: dict[str, exp.Expr] = {}
+        """The node that each expression was translated from."""
 
     def check(self, value: Typed, node: exp.Expr) -> None:
         """Check that partial kernels receive only constants that they accept.
@@ -59,19 +65,35 @@ class Proofs:
         Raises:
             Refused: it does.
         """
+        self._nodes[value.text] = node
         if value.can_fail and is_computed_early(node, self._functions):
             self._check_raises_nothing(value, node)
 
-    def check_literals(self, casts: Sequence[Typed], value: Typed, node: exp.Expr) -> None:
-        """Check that the implicit casts of literals in an expression do not raise.
+    def check_casts(
+        self, casts: Sequence[tuple[Typed, Typed]], value: Typed, node: exp.Expr
+    ) -> None:
+        """Check that the implicit casts of constants in an expression do not raise.
+
+        Args:
+            casts: The values that were cast, each with its cast.
+            value: The expression.
+            node: The node of the expression.
 
         Raises:
             Refused: one does, and Spark computes it while planning.
         """
-        used = [cast for cast in casts if cast.text in value.text]
-        if used and computes_literals_early(node, self._functions):
+        used = [
+            cast
+            for source, cast in casts
+            if cast.text in value.text and (source.is_literal or self._is_constant(source))
+        ]
+        if used and computes_casts_early(node, self._functions):
             for cast in used:
                 self._check_raises_nothing(cast, node)
+
+    def _is_constant(self, value: Typed) -> bool:
+        node = self._nodes.get(value.text)
+        return node is not None and is_constant(node, self._functions)
 
     def _check_raises_nothing(self, value: Typed, node: exp.Expr) -> None:
         if value.text in self._raises_nothing:

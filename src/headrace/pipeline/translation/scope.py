@@ -29,6 +29,10 @@ class Output(msgspec.Struct, frozen=True):
     name: str
     type: pa.DataType
     nullable: bool = True
+    is_aggregated: bool = False
+    """Whether it is computed from an aggregate."""
+    is_fallible: bool = False
+    """Whether it is an aggregate that raises for some groups."""
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):
@@ -39,6 +43,9 @@ class ScopeColumn(msgspec.Struct, frozen=True):
     value: Typed
     is_hidden: bool = False
     """Whether it needs a qualified name: one side of a join by USING."""
+    is_aggregated: bool = False
+    is_fallible: bool = False
+    """As of `Output`."""
 
 
 class GroupingMarks(msgspec.Struct, frozen=True):
@@ -65,6 +72,8 @@ class Scope(msgspec.Struct):
     """Whether a name of an enclosing query was used."""
     marks: GroupingMarks | None = None
     """The marks of grouping sets, if there are any."""
+    aggregates: list[Typed] = msgspec.field(default_factory=list)
+    """The aggregates that were compiled so far."""
 
     def find(self, node: exp.Column) -> Typed:
         """Resolve a name.
@@ -156,6 +165,8 @@ def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
                 output.type,
                 nullable=output.nullable,
             ),
+            is_aggregated=output.is_aggregated,
+            is_fallible=output.is_fallible,
         )
         for output in outputs
     ]

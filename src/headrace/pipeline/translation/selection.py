@@ -11,6 +11,7 @@ from sqlglot import exp
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiled, PlainSelect, Queries
+from headrace.pipeline.translation.eager import having, where, with_aggregates
 from headrace.pipeline.translation.generator import is_generator, without_generator
 from headrace.pipeline.translation.grouping import group_by, has_aggregate, star_of
 from headrace.pipeline.translation.join import from_clause
@@ -44,14 +45,14 @@ def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled
 
 
 def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> Compiled:
-    where = node.args.get("where")
-    condition = ""
-    if where is not None:
-        condition = f" WHERE {queries.expressions.boolean(where.this, scope).text}"
+    clause = node.args.get("where")
+    test = None if clause is None else queries.expressions.boolean(clause.this, scope)
     grouping = group_by(queries, node, scope)
     source += grouping.relation
     items = _items(queries, node, scope)
-    outputs = tuple(Output(n, v.type, v.nullable) for n, v in items)
+    functions = queries.expressions.functions
+    aggregates = any(has_aggregate(column, functions) for column in node.expressions)
+    outputs = tuple(_output(name, value, scope) for name, value in items)
     check_distinct(outputs, node)
     is_distinct = node.args.get("distinct") is not None
     shown = []
@@ -62,12 +63,18 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
                 raise unsupported(node, f"the catalogue has no DISTINCT of {type_text(value.type)}")
             plain = ordered(value)
         shown.append(f"{plain.text} AS {identifier(name.casefold())}")
-    having = _having(queries, node, scope)
+    groups = _having(queries, node, scope)
     word = "SELECT DISTINCT " if is_distinct else "SELECT "
-    text = f"{word}{', '.join(shown)}{source}{condition}{grouping.clause}{having}"
-    functions = queries.expressions.functions
-    aggregates = any(has_aggregate(column, functions) for column in node.expressions)
-    one_row = aggregates and node.args.get("group") is None and not having
+    if (
+        clause is not None
+        and test is not None
+        and any(column.is_fallible for column in scope.columns)
+    ):
+        used = "".join([*shown, test.text, grouping.clause, groups])
+        test = where(queries.expressions, clause.this, scope, used)
+    condition = "" if test is None else f" WHERE {test.text}"
+    text = f"{word}{', '.join(shown)}{source}{condition}{grouping.clause}{groups}"
+    one_row = aggregates and node.args.get("group") is None and not groups
     if scope.is_correlated and node.args.get("group") is None:
         parts = (part for column in node.expressions for part in column.walk())
         if any(is_project_aggregate(functions, part) for part in parts):
@@ -100,7 +107,7 @@ def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, 
             items += _star_columns(star, column, scope)
             continue
         name = output_name(column)
-        value = queries.expressions.value(column.unalias(), scope)
+        value = with_aggregates(queries.expressions.value(column.unalias(), scope), scope)
         items.append((name, value))
         if isinstance(column, exp.Alias):
             scope.aliases.setdefault(name.casefold(), value)
@@ -127,13 +134,31 @@ def _star_columns(star: exp.Star, column: exp.Expr, scope: Scope) -> list[tuple[
     return [(name, value) for name, value in columns if name not in left_out]
 
 
+def _output(name: str, value: Typed, scope: Scope) -> Output:
+    is_aggregated = any(a.text in value.text for a in scope.aggregates)
+    inner = [column for column in scope.columns if column.value.text in value.text]
+    return Output(
+        name,
+        value.type,
+        value.nullable,
+        is_aggregated or any(column.is_aggregated for column in inner),
+        any(a.can_fail and a.text == value.text for a in scope.aggregates)
+        or any(c.is_fallible and c.value.text == value.text for c in inner),
+    )
+
+
 def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
     text = ""
     for word in ("having", "qualify"):
         clause = node.args.get(word)
         if clause is not None:
             _refuse_shadowed(clause, scope)
-            text += f" {word.upper()} {queries.expressions.boolean(clause.this, scope).text}"
+            condition = (
+                having(queries.expressions, clause.this, scope)
+                if word == "having"
+                else queries.expressions.boolean(clause.this, scope)
+            )
+            text += f" {word.upper()} {condition.text}"
     return text
 
 

@@ -46,7 +46,13 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
     if is_numbered:
         sides = [_numbered(side, len(kinds)) for side in sides]
     outputs = tuple(
-        Output(a.name, kind, a.nullable or b.nullable)
+        Output(
+            a.name,
+            kind,
+            a.nullable or b.nullable,
+            a.is_aggregated or b.is_aggregated,
+            a.is_fallible or b.is_fallible,
+        )
         for a, b, kind in zip(left.columns, right.columns, kinds, strict=True)
     )
     names = ", ".join(identifier(o.name.casefold()) for o in outputs)

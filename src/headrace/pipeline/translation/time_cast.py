@@ -21,36 +21,51 @@ class WallClock:
         self.name, self.zone = time_zone, find_zone(time_zone)
         self.in_utc = time_zone in UTC_NAMES
 
-    def local(self, value: Typed) -> Typed | None:
-        """Return the local time of a value; None if the zone has no rules."""
-        if value.type == t.TIMESTAMP_NTZ or self.in_utc:
+    def zone_of(self, kind: pa.DataType) -> tuple[str, ...] | None:
+        """Return the parameters with which a kernel reads the local parts of a time.
+
+        None if the zone has no rules.
+        """
+        if kind == t.TIMESTAMP_NTZ or self.in_utc:
+            return ()
+        return None if self.zone is None else (self.name,)
+
+    def read_parts(
+        self, kernel: str, gives: pa.DataType, value: Typed, *parameters: str
+    ) -> Typed | None:
+        """Call a kernel over the local parts of a time; None if the zone has no rules."""
+        zone = self.zone_of(value.type)
+        if zone is None:
+            return None
+        return call(kernel, gives, value, parameters=(*parameters, *zone))
+
+    def _local(self, value: Typed) -> Typed | None:
+        """Return the local time of an instant; None if the zone has no rules."""
+        if self.in_utc:
             return value
         if self.zone is None:
             return None
-        return call("zone_local", t.TIMESTAMP_NTZ, value, parameters=(self.name,))
+        return call("zone_local", t.TIMESTAMP_NTZ, value, parameters=(self.name,), can_fail=True)
 
-    def instant(self, value: Typed, *, near: Typed | None = None) -> Typed | None:
-        """Return the instant of a local time; the offset of `near` decides if it occurs twice."""
+    def instant(self, value: Typed) -> Typed | None:
+        """Return the instant of a local time; None if the zone has no rules."""
         if value.type == t.TIMESTAMP:
             return value
         if self.in_utc:
             return _retyped(value, t.TIMESTAMP)
         if self.zone is None:
             return None
-        if near is not None:
-            return call("zone_instant_near", t.TIMESTAMP, value, near, parameters=(self.name,))
         return call("zone_instant", t.TIMESTAMP, value, parameters=(self.name,))
 
     def cast(self, value: Typed, to: pa.DataType) -> Typed | None:
         """Cast between dates, times and whole seconds; None if the catalogue has no such cast."""
         source = value.type
         if t.is_timestamp(source) and to == t.DATE:
-            local = self.local(value)
-            return None if local is None else call("time_to_date", to, local)
+            return self.read_parts("time_to_date", to, value)
         if source == t.DATE and t.is_timestamp(to):
             return self._midnight(value, to)
         if source == t.TIMESTAMP and to == t.TIMESTAMP_NTZ:
-            local = self.local(value)
+            local = self._local(value)
             return None if local is None else _retyped(local, to)
         if source == t.TIMESTAMP_NTZ and to == t.TIMESTAMP:
             return self.instant(value)

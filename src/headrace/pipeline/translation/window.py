@@ -14,6 +14,7 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
 from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.compiler import Compiler, or_refuse
+from headrace.pipeline.translation.eager import with_aggregates
 from headrace.pipeline.translation.kernel import kernels_in, row_ordered
 from headrace.pipeline.translation.literal import is_number_literal
 from headrace.pipeline.translation.operator import ordered
@@ -52,6 +53,7 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     expression = or_refuse(entry.build(compiler.casts, over, values), node, *values)
     if row_ordered(kernels_in(expression.text)) and _has_distinct_aggregate(node):
         raise unsupported(node, "next to an aggregate with DISTINCT, Spark reads rows in any order")
+    scope.aggregates.append(expression)
     return expression
 
 
@@ -201,7 +203,8 @@ def sort_key(
     compiler: Compiler, node: exp.Expr, scope: Scope, shown: Callable[[Typed], str] | None = None
 ) -> str:
     """Compile an ORDER BY key, with the position of nulls written out."""
-    value = compiler.value(node.this if isinstance(node, exp.Ordered) else node, scope)
+    plain = compiler.value(node.this if isinstance(node, exp.Ordered) else node, scope)
+    value = with_aggregates(plain, scope)
     if not t.is_orderable(value.type):
         raise unsupported(node, f"the catalogue has no ORDER BY {type_text(value.type)}")
     down = isinstance(node, exp.Ordered) and bool(node.args.get("desc"))

@@ -45,7 +45,7 @@ from headrace.pipeline.runners.task import (
 )
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.row_digest import Digester
-from headrace.pipeline.translation.kernel import kernels_in, row_ordered
+from headrace.pipeline.translation.kernel import KernelCall, kernels_in, row_ordered
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.table_call import (
     TableCall,
@@ -273,9 +273,22 @@ class DataFusionRunner:
         for streamed in frame.execute_stream():
             if self._cancelled.is_set():
                 raise RunCancelledError(run=self._context.run)
-            batch = streamed.to_pyarrow().rename_columns(schema.names).cast(schema)
+            batch = self._with_types(streamed.to_pyarrow().rename_columns(schema.names), schema)
             digester.add(batch)
             yield batch
+
+    def _with_types(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """Cast a result to the types of a schema; decimals are rounded as Spark rounds them."""
+        parameters = () if self._context.settings.ansi else ("soft",)
+        columns = []
+        for column_values, field in zip(batch.columns, schema, strict=True):
+            kinds = column_values.type, field.type
+            if all(map(pa.types.is_decimal, kinds)) and kinds[0] != kinds[1]:
+                call = KernelCall("number_to_decimal", parameters, kinds[:1], kinds[1])
+                columns.append(call.compute(column_values))
+            else:
+                columns.append(column_values.cast(field.type))
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _ordered(frame: DataFrame, schema: pa.Schema, order_by: Sequence[str]) -> DataFrame:

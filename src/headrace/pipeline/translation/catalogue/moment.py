@@ -8,6 +8,7 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.collection import struct_of
 from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over, gather
+from headrace.pipeline.translation.evaluation import in_order
 from headrace.pipeline.translation.kernels.moment import RAISE
 from headrace.pipeline.translation.typed import Typed, call
 
@@ -77,6 +78,8 @@ def _doubles(casts: Casts, over: Over, arguments: Sequence[Typed]) -> list[Typed
         return None
     doubles = [casts.cast(argument, t.DOUBLE) for argument in arguments]
     present = [double for double in doubles if double is not None]
+    if any(double.is_null for double in present):  # Spark evaluates nothing next to a null constant
+        present = in_order(*present)
     # Spark also evaluates the arguments for rows that FILTER excludes.
     is_evaluated = over.condition is not None and any(double.can_fail for double in present)
     return present if len(present) == len(arguments) and not is_evaluated else None

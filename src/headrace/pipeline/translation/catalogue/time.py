@@ -55,26 +55,25 @@ def extract(casts: Casts, part: str, value: Typed) -> Typed | None:
     if t.is_interval(value.type):
         return interval_part(part, value)
     if part.casefold() in _SECONDS:
-        moment = _moment(casts, value)
-        return None if moment is None else call("time_seconds", pa.decimal128(8, 6), moment)
+        return _read_clock(casts, "time_seconds", pa.decimal128(8, 6), value)
     field = EXTRACTED.get(part.casefold())
     if field is None:
         return None
     if field in _CLOCK:
-        moment = _moment(casts, value)
-        if moment is None:
-            return None
-        return call("time_field", t.INT, moment, parameters=(field,))
+        return _read_clock(casts, "time_field", t.INT, value, field)
     day = value if value.type == t.DATE else casts.cast(value, t.DATE)
     return None if day is None else call("date_field", t.INT, day, parameters=(field,))
 
 
-def _moment(casts: Casts, value: Typed) -> Typed | None:
-    """Return a local time, whose hours can be read."""
-    if value.type in (t.STRING, t.DATE, t.VOID):
-        cast = casts.cast(value, t.TIMESTAMP)
-        return None if cast is None else casts.clock.local(cast)
-    return casts.clock.local(value) if t.is_timestamp(value.type) else None
+def _read_clock(
+    casts: Casts, kernel: str, gives: pa.DataType, value: Typed, *parameters: str
+) -> Typed | None:
+    """Call a kernel over the local time of a value; dates and strings are cast first."""
+    is_cast = value.type in (t.STRING, t.DATE, t.VOID)
+    moment = casts.cast(value, t.TIMESTAMP) if is_cast else value
+    if moment is None or not t.is_timestamp(moment.type):
+        return None
+    return casts.clock.read_parts(kernel, gives, moment, *parameters)
 
 
 def _part(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -83,13 +82,7 @@ def _part(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _clock(field: str) -> Build:
-    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        moment = _moment(casts, arguments[0])
-        if moment is None:
-            return None
-        return call("time_field", t.INT, moment, parameters=(field,))
-
-    return build
+    return lambda casts, arguments: _read_clock(casts, "time_field", t.INT, arguments[0], field)
 
 
 def _truncate_date(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -111,14 +104,7 @@ def _truncate_time(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         return null_of(t.TIMESTAMP)
     if name in _BELOW_OFFSETS:
         return call("time_truncate", t.TIMESTAMP, instant, parameters=(name,))
-    local = casts.clock.local(instant)
-    if local is None:
-        return None
-    cut = call("time_truncate", local.type, local, parameters=(name,))
-    if name in _TRUNCATED_DATE.values():
-        day = casts.cast(cut, t.DATE)
-        return None if day is None else casts.cast(day, t.TIMESTAMP)
-    return casts.clock.instant(cut, near=instant)
+    return casts.clock.read_parts("time_truncate", t.TIMESTAMP, instant, name)
 
 
 def _next_day(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -162,7 +148,8 @@ def _months_between(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     mode = "rounded" if rounds else "exact"
     if casts.clock.zone is None:
         return None
-    return call("months_between", t.DOUBLE, *arguments[:2], parameters=(mode, casts.clock.name))
+    parameters = (mode, casts.clock.name)
+    return call("months_between", t.DOUBLE, *arguments[:2], parameters=parameters, can_fail=True)
 
 
 def _cast_to(kind: pa.DataType) -> Build:

@@ -16,19 +16,14 @@ _SECONDS = pa.decimal128(16, 6)
 _UNIX = ("unix_timestamp", "to_unix_timestamp")
 
 
-def _local(casts: Casts, value: Typed) -> Typed | None:
-    """Return the local time of an instant; a skipped local time moves by the gap."""
-    is_time = t.is_time(value.type) or value.type == t.STRING
-    moment = casts.cast(value, t.TIMESTAMP) if is_time else None
-    return None if moment is None else casts.clock.local(moment)
-
-
 def _write(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     value, pattern = arguments
-    local = _local(casts, value)
-    if local is None or not can_write(pattern.value):
+    is_time = t.is_time(value.type) or value.type == t.STRING
+    # As an instant, a local time that its zone skips moves by the gap.
+    moment = casts.cast(value, t.TIMESTAMP) if is_time else None
+    if moment is None or not can_write(pattern.value):
         return None
-    return call("date_format", t.STRING, local, parameters=(pattern.value,))
+    return casts.clock.read_parts("date_format", t.STRING, moment, pattern.value)
 
 
 def _write_seconds(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.evaluation import in_order
@@ -53,31 +51,19 @@ def _add(casts: Casts, unit: str, values: Sequence[Typed]) -> Typed | None:
     return shifted(casts, time, interval)
 
 
-def _local(casts: Casts, value: Typed) -> Typed | None:
-    """Return the local time of an instant; a skipped local time moves by the gap."""
+def _instant(casts: Casts, value: Typed) -> Typed | None:
+    """Return a time as an instant; a skipped local time moves by the gap."""
     time = _time(casts, value)
-    moment = None if time is None else casts.cast(time, t.TIMESTAMP)
-    return None if moment is None else casts.clock.local(moment)
-
-
-def _local_where(casts: Casts, value: Typed, guard: Typed) -> Typed | None:
-    """Return the local time of an instant, computed only where another value is not null.
-
-    The last hours that an instant can have are beyond the range of local times in some zones.
-    """
-    local = _local(casts, value)
-    if local is None:
-        return None
-    return in_order(guard, msgspec.structs.replace(local, can_fail=True))[1]
+    return None if time is None else casts.cast(time, t.TIMESTAMP)
 
 
 def _count(casts: Casts, unit: str, values: Sequence[Typed]) -> Typed | None:
-    first, last = in_order(*values)
-    local = [_local_where(casts, first, last), _local_where(casts, last, first)]
-    if local[0] is None or local[1] is None:
+    first, last = (_instant(casts, value) for value in in_order(*values))
+    zone = casts.clock.zone_of(t.TIMESTAMP)
+    if first is None or last is None or zone is None:
         return None
     if unit in _MONTHS:
-        parameters = (str(_MONTHS[unit]),)
-        return call("months_from", t.LONG, local[0], local[1], parameters=parameters)
-    parameters = (str(_MICROS[unit]),)
-    return call("units_from", t.LONG, local[0], local[1], parameters=parameters, can_fail=True)
+        parameters = (str(_MONTHS[unit]), *zone)
+        return call("months_from", t.LONG, first, last, parameters=parameters)
+    parameters = (str(_MICROS[unit]), *zone)
+    return call("units_from", t.LONG, first, last, parameters=parameters, can_fail=True)

@@ -10,6 +10,11 @@ from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import where_valid
 from headrace.pipeline.translation.kernels.time import SparkTimeError, with_months
 from headrace.pipeline.translation.kernels.time_part import scaled, unscaled
+from headrace.pipeline.translation.kernels.time_zone import (
+    local_parts,
+    micros_of_parts,
+    time_of_parts,
+)
 
 _DAY_US = 86_400_000_000
 _UNITS_US = {
@@ -29,14 +34,6 @@ def _fitting(values: pa.Array, kind: pa.DataType) -> pa.Array:
         return values.cast(kind)
     except pa.ArrowInvalid as error:
         raise SparkTimeError(f"integer overflow of an interval: {error}") from error
-
-
-def _micros_checked(days: Any, within: Any) -> pa.Array:
-    """Return the microseconds of days and the time within them; an overflow is an error."""
-    size = pa.scalar(_DAY_US, pa.int64())
-    # Start one day closer to zero, so that the sum overflows only where the result does.
-    base = pc.multiply_checked(pa.array(days + (days < 0)), size)
-    return pc.add_checked(base, pa.array(within - (days < 0) * _DAY_US))
 
 
 @kernel
@@ -87,25 +84,27 @@ def days_to_interval(_: KernelCall, days: pa.Array) -> pa.Array:
 
 
 @kernel
-def time_difference(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Return the microseconds from the second time to the first."""
-    return pc.subtract_checked(left.cast(pa.int64()), right.cast(pa.int64()))
+def time_difference(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Return the microseconds from the second local time to the first."""
+    return _passed(right, left, "1", *call.parameters)
 
 
 @kernel
 def time_add_months(call: KernelCall, values: pa.Array, months: pa.Array) -> pa.Array:
     """Add months to a local time; a day that the month lacks becomes its last one."""
-    days, within = np.divmod(_numbers(values), _DAY_US)
-    moved = with_months(days, _numbers(months))
-    return where_valid(_micros_checked(moved, within), values, months).cast(call.gives)
+    days, within = local_parts(values, call.parameters)
+    moved = with_months(days, _numbers(where_valid(months, values)))
+    times = time_of_parts(moved, within, values, call.parameters)
+    return where_valid(times, values, months).cast(call.gives)
 
 
 @kernel
 def time_add_days(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
     """Add the whole days of an interval to a local time."""
-    numbers = _numbers(intervals)
-    whole = where_valid(pa.array(numbers - np.fmod(numbers, _DAY_US)), intervals)
-    return pc.add_checked(values.cast(pa.int64()), whole).cast(call.gives)
+    days, within = local_parts(values, call.parameters)
+    moved = days + _quotient(_numbers(where_valid(intervals, values)), _DAY_US)
+    times = time_of_parts(moved, within, values, call.parameters)
+    return where_valid(times, values, intervals).cast(call.gives)
 
 
 @kernel
@@ -188,7 +187,7 @@ def month_bucket(call: KernelCall, values: pa.Array, origins: pa.Array) -> pa.Ar
     start = with_months(first, months)
     is_later = (start > days) | ((start == days) & (first_within > within))
     start = with_months(first, months - is_later * width)
-    return where_valid(_micros_checked(start, first_within), values, origins).cast(call.gives)
+    return where_valid(micros_of_parts(start, first_within), values, origins).cast(call.gives)
 
 
 def _month_number(days: Any) -> Any:
@@ -198,21 +197,33 @@ def _month_number(days: Any) -> Any:
 @kernel
 def units_from(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
     """Count the whole units from the first local time to the second."""
-    passed = pc.subtract_checked(right.cast(pa.int64()), left.cast(pa.int64()))
-    return where_valid(pa.array(_quotient(_numbers(passed), int(call.parameters[0]))), left, right)
+    return _passed(left, right, *call.parameters)
+
+
+def _passed(left: pa.Array, right: pa.Array, unit: str, *zone: str) -> pa.Array:
+    """Count whole units between local times; as in Java, only the result can overflow."""
+    first, last = local_parts(left, zone), local_parts(right, zone)
+    size = int(unit)
+    days, within = last[0] - first[0], last[1] - first[1]
+    borrowed = np.where((days > 0) & (within < 0), 1, 0) - np.where((days < 0) & (within > 0), 1, 0)
+    days, within = days - borrowed, within + borrowed * _DAY_US
+    if size > _DAY_US:
+        return where_valid(pa.array(_quotient(days, size // _DAY_US)), left, right)
+    whole = where_valid(pa.array(days), left, right)
+    units = pc.multiply_checked(whole, pa.scalar(_DAY_US // size, pa.int64()))
+    return pc.add_checked(units, pa.array(_quotient(within, size)))
 
 
 @kernel
 def months_from(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
     """Count the whole months, or multiples of months, from the first local time to the second."""
-    (first, first_clock), (last, last_clock) = (
-        np.divmod(_numbers(side), _DAY_US) for side in (left, right)
-    )
+    unit, *zone = call.parameters
+    (first, first_clock), (last, last_clock) = (local_parts(side, zone) for side in (left, right))
     last = last - ((last > first) & (last_clock < first_clock))
     last = last + ((last < first) & (last_clock > first_clock))
     packed = [32 * _month_number(days) + _day_of_month(days) for days in (first, last)]
     months = _quotient(packed[1] - packed[0], 32)
-    return where_valid(pa.array(_quotient(months, int(call.parameters[0]))), left, right)
+    return where_valid(pa.array(_quotient(months, int(unit))), left, right)
 
 
 def _day_of_month(days: Any) -> Any:

@@ -13,6 +13,7 @@ from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
 
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
+_JAVA_INT_BITS = 32
 
 
 class SparkArithmeticError(ArithmeticError):
@@ -93,7 +94,11 @@ def remainder(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
 def positive_remainder(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
     """Return the remainder that is not negative (`pmod`)."""
     plain = remainder(call, left, right)
-    wrapped = remainder(call, pc.add(plain, right), right)
+    # Java adds bytes and shorts as integers, and so they do not wrap.
+    is_short = pa.types.is_integer(plain.type) and plain.type.bit_width < _JAVA_INT_BITS
+    kind = pa.int32() if is_short else plain.type
+    divisor = right.cast(kind)
+    wrapped = remainder(call, pc.add(plain.cast(kind), divisor), divisor).cast(plain.type)
     return pc.if_else(pc.less(plain, pa.scalar(0, plain.type)), wrapped, plain)
 
 

@@ -10,6 +10,7 @@ from headrace.pipeline.translation.kernels import (
     decimal_sum,
     double,
     entry,
+    evaluation,
     gathered,
     generator,
     hashing,
@@ -38,9 +39,9 @@ from headrace.pipeline.translation.kernels.body import register_kernels
 
 KERNEL_MODULES = (
     *(attempt, binary, bit, cast, collection, decimal_number, decimal_sum, double, entry),
-    *(gathered, generator, hashing, higher_order, interval, json, moment, number, number_cast),
-    *(number_text, pattern, subquery, text, time, time_format, time_part, time_text, time_zone),
-    *(url, variant, vector, word, xpath),
+    *(evaluation, gathered, generator, hashing, higher_order, interval, json, moment, number),
+    *(number_cast, number_text, pattern, subquery, text, time, time_format, time_part, time_text),
+    *(time_zone, url, variant, vector, word, xpath),
 )
 """Importing these modules registers their kernels."""
 

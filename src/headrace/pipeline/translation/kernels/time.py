@@ -11,10 +11,21 @@ import pyarrow.compute as pc
 
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
-from headrace.pipeline.translation.kernels.time_zone import known_zone
+from headrace.pipeline.translation.kernels.time_zone import (
+    known_zone,
+    local_parts,
+    start_of_days,
+    time_of_parts,
+)
 
 _DAY_US = 86_400_000_000
 _SECOND_US = 1_000_000
+_STEPS_US = {
+    "microsecond": 1, "millisecond": 1000, "second": _SECOND_US, "minute": 60 * _SECOND_US,
+    "hour": 3600 * _SECOND_US, "day": _DAY_US,
+}  # fmt: skip
+"""Units that a day is a multiple of, in microseconds."""
+_MOST_DAYS = ((1 << 63) - 1) // _DAY_US
 
 
 class SparkTimeError(ValueError):
@@ -90,8 +101,8 @@ def date_field(call: KernelCall, values: pa.Array) -> pa.Array:
 @kernel
 def time_field(call: KernelCall, values: pa.Array) -> pa.Array:
     """Return the hour, the minute or the second of a time."""
-    seconds = np.floor_divide(_micros(values), _SECOND_US) % 86_400
-    part = call.parameters[0]
+    part, *zone = call.parameters
+    seconds = local_parts(values, zone)[1] // _SECOND_US
     field = {"hour": seconds // 3600, "minute": seconds // 60 % 60, "second": seconds % 60}[part]
     return where_valid(pa.array(field.astype(np.int32), call.gives), values)
 
@@ -175,27 +186,20 @@ def _truncated(days: Any, unit: str) -> Any:
 @kernel
 def time_truncate(call: KernelCall, values: pa.Array) -> pa.Array:
     """Truncate a time to the start of a unit."""
-    unit = call.parameters[0]
-    steps = {
-        "microsecond": 1,
-        "millisecond": 1000,
-        "second": _SECOND_US,
-        "minute": 60 * _SECOND_US,
-        "hour": 3600 * _SECOND_US,
-        "day": _DAY_US,
-    }
-    micros = _micros(values)
-    if unit in steps:
-        cut = pc.subtract_checked(pa.array(micros), pa.array(micros % steps[unit]))
+    unit, *zone = call.parameters
+    days, within = local_parts(values, zone)
+    if unit in _STEPS_US:
+        cut = time_of_parts(days, within - within % _STEPS_US[unit], values, zone)
     else:
-        cut = _midnights(_truncated(np.floor_divide(micros, _DAY_US), unit))
+        cut = start_of_days(_truncated(days, unit), zone)
     return where_valid(cut, values).cast(call.gives)
 
 
 @kernel
-def time_to_date(_: KernelCall, values: pa.Array) -> pa.Array:
+def time_to_date(call: KernelCall, values: pa.Array) -> pa.Array:
     """Return the date of a time."""
-    return where_valid(pa.array(_days(values).astype(np.int32)), values).cast(pa.date32())
+    days, _ = local_parts(values, call.parameters)
+    return where_valid(pa.array(days.astype(np.int32)), values).cast(pa.date32())
 
 
 @kernel
@@ -219,7 +223,7 @@ def time_to_seconds(_: KernelCall, values: pa.Array) -> pa.Array:
 def time_to_whole_seconds(_: KernelCall, values: pa.Array) -> pa.Array:
     """Count the whole seconds since 1970, rounded towards zero."""
     micros = _micros(values)
-    seconds = np.floor_divide(np.abs(micros), _SECOND_US) * np.sign(micros)
+    seconds = (micros - np.fmod(micros, _SECOND_US)) // _SECOND_US
     return where_valid(pa.array(seconds), values)
 
 
@@ -270,6 +274,8 @@ def months_between(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Arra
         months = float((y1 - y2) * 12 + m1 - m2)
         if d1 == d2 or (_is_month_end(first_day) and _is_month_end(second_day)):
             return months
+        if min(first_day, second_day) < -_MOST_DAYS:
+            raise SparkTimeError("long overflow: the start of a day is out of range")
         seconds = (d1 - d2) * 86_400 + first_seconds - second_seconds
         exact = months + seconds / (31 * 86_400)
         if mode == "exact":

@@ -11,8 +11,9 @@ import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation.kernel import KernelCall, kernel
-from headrace.pipeline.translation.kernels.row import by_distinct
+from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
 from headrace.pipeline.translation.kernels.time import SparkTimeError, civil, days_of
+from headrace.pipeline.translation.kernels.time_zone import local_parts
 
 _DAY_US = 86_400_000_000
 _SECOND_US = 1_000_000
@@ -189,8 +190,12 @@ def _are_leading(letters: str) -> bool:
 @kernel
 def date_format(call: KernelCall, values: pa.Array) -> pa.Array:
     """Format a time in a pattern."""
-    words = split_pattern(call.parameters[0]) or ()
-    return by_distinct(lambda micros: written(words, micros), call.gives, values.cast(pa.int64()))
+    pattern, *zone = call.parameters
+    words = split_pattern(pattern) or ()
+    parts = (where_valid(pa.array(part), values) for part in local_parts(values, zone))
+    return by_distinct(
+        lambda days, within: written(words, days * _DAY_US + within), call.gives, *parts
+    )
 
 
 @kernel

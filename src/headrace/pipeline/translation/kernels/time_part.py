@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import where_valid
 from headrace.pipeline.translation.kernels.time import SparkTimeError
+from headrace.pipeline.translation.kernels.time_zone import local_parts
 
 _MICROS = 1_000_000
 _DAY_US = 86_400 * _MICROS
@@ -46,7 +47,8 @@ def scaled(micros: Any, kind: pa.DataType) -> pa.Array:
 @kernel
 def time_seconds(call: KernelCall, values: pa.Array) -> pa.Array:
     """Return the seconds of a time, with their fraction."""
-    return where_valid(scaled(np.mod(_numbers(values), 60 * _MICROS), call.gives), values)
+    _, within = local_parts(values, call.parameters)
+    return where_valid(scaled(within % (60 * _MICROS), call.gives), values)
 
 
 def _all_valid(arrays: tuple[pa.Array, ...]) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.pipeline.translation.kernel import KernelCall, kernel
-from headrace.pipeline.translation.kernels.row import by_distinct
+from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
 from headrace.pipeline.translation.kernels.time import SparkTimeError, civil, days_of
-from headrace.pipeline.translation.kernels.time_zone import known_zone
+from headrace.pipeline.translation.kernels.time_zone import known_zone, local_parts
 from headrace.pipeline.translation.zone import Zone, find_zone
 
 _BLANK = "".join(map(chr, range(33))) + "\x7f"
@@ -124,11 +124,11 @@ def date_text(days: int) -> str:
 def time_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
     """Format a time as `yyyy-MM-dd HH:mm:ss`, with as many fractional digits as it has."""
 
-    def shown(micros: int) -> str:
-        days, day_micros = divmod(micros, _DAY_US)
-        seconds, fraction = divmod(day_micros, _SECOND_US)
+    def shown(days: int, within: int) -> str:
+        seconds, fraction = divmod(within, _SECOND_US)
         clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         digits = f".{fraction:06}".rstrip("0") if fraction else ""
         return f"{date_text(days)} {clock}{digits}"
 
-    return by_distinct(shown, call.gives, values.cast(pa.int64()))
+    parts = (where_valid(pa.array(part), values) for part in local_parts(values, call.parameters))
+    return by_distinct(shown, call.gives, *parts)
