@@ -15,8 +15,12 @@ from headrace.pipeline.functions.catalog import describe_change
 from headrace.pipeline.functions.fingerprint import FunctionPart
 from tests.effort import examples
 from tests.pipeline.function_judge import Judge, Judgement
-from tests.pipeline.function_mutations import CHANGES, Change, Files
+from tests.pipeline.function_mutations import CHANGES as OPEN_CHANGES
+from tests.pipeline.function_mutations import Change, Files
 from tests.pipeline.function_programs import Program, changed_programs
+from tests.pipeline.hidden_mutations import HIDDEN_CHANGES
+
+CHANGES = [*OPEN_CHANGES, *HIDDEN_CHANGES]
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "function-fingerprints.md"
 Judged = dict[str, tuple[Judgement, Judgement]]

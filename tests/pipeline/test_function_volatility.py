@@ -38,6 +38,12 @@ UNPROVEN = [
     ("import pkgutil", 'int(pkgutil.get_data("package", "n.txt"))', "a file"),
     ("from importlib import metadata", 'len(metadata.version("pyarrow"))', "installed"),
     ("import xml.etree.ElementTree as ET", 'len(ET.parse("a" * 2).getroot())', "computed"),
+    ("import io\n", 'len(io.FileIO("a" * x).read())', "a file whose path is computed"),
+    ("import filecmp\n", 'int(filecmp.cmp("a" * x, "b"))', "a file whose path is computed"),
+    ("def f(p):\n    return getattr(p, 'read_text')()\n", "f(x)", "whose path is computed"),
+    ("import configparser\nC = configparser.ConfigParser()\n", 'len(C.read("a" * x))', "computed"),
+    ("import numpy as np\n", 'int(np.datetime64("now").astype(int))', "the clock"),
+    ("import pandas as pd\n", 'pd.Timestamp("today").year', "the clock"),
 ]
 
 

@@ -201,7 +201,7 @@ def test_the_digest_of_files_does_not_depend_on_their_order() -> None:
         FileSet.of([pa.RecordBatch.from_pylist([row], FILES) for row in order], total=3)
         for order in (rows, rows[::-1])
     )
-    assert one.digest() == two.digest()
+    assert one.digest == two.digest
     fewer = FileSet.of([pa.RecordBatch.from_pylist(rows[:2], FILES)], total=3)
-    assert fewer.digest() != one.digest()
-    assert FileSet.of([], total=0).digest() != one.digest()
+    assert fewer.digest != one.digest
+    assert FileSet.of([], total=0).digest != one.digest

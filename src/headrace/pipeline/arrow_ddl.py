@@ -211,5 +211,6 @@ def _to_arrow(data_type: exp.DataType) -> pa.DataType:
             raise ValueError(f"the type {data_type.sql(dialect='spark')} has no Arrow type")
 
 
+@lru_cache(maxsize=4096)  # the views of a project share their columns' names
 def _quoted(name: str) -> str:
     return exp.to_identifier(name).sql(dialect="spark")

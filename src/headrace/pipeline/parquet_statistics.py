@@ -5,6 +5,7 @@ skipped by mistake.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -35,8 +36,9 @@ def read_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> str:
             and with_values
             and all(c is not None and c.has_min_max for c in with_values)
         ):
-            _set(min_values, name, _lower(min(chunk.min for chunk in with_values)))
-            _set(max_values, name, _upper(max(chunk.max for chunk in with_values)))
+            with suppress(OverflowError, ValueError):  # a time after the year 9999
+                _set(min_values, name, _lower(min(chunk.min for chunk in with_values)))
+                _set(max_values, name, _upper(max(chunk.max for chunk in with_values)))
     return msgspec.json.encode(
         {
             "numRecords": metadata.num_rows,

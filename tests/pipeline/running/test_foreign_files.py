@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from headrace.errors import InvalidProjectError
 from headrace.pipeline import Project
 from tests.pipeline.shop import write_shop
 
@@ -48,6 +49,15 @@ def test_staging_tables_of_this_run_and_of_a_dead_one_are_removed(shop: Path) ->
     (staging / "begun" / "run-1-0123abcd" / "rows").mkdir(parents=True)
     Project.load(shop).run(engine=ENGINE).check()
     assert not staging.exists()
+
+
+@pytest.mark.parametrize("outputs", ["data/staging", "./data/staging/tables"])
+def test_outputs_among_staging_tables_are_refused(shop: Path, outputs: str) -> None:
+    manifest = (shop / "headrace.toml").read_text()
+    named = manifest.replace('state = "data"', f'state = "data"\noutputs = "{outputs}"')
+    (shop / "headrace.toml").write_text(named)
+    with pytest.raises(InvalidProjectError, match=r"project\.outputs"):
+        Project.load(shop).run(engine=ENGINE)
 
 
 def test_a_table_that_no_run_has_written_is_not_vacuumed(shop: Path) -> None:

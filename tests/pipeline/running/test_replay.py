@@ -108,6 +108,16 @@ def test_a_vacuum_that_keeps_pins_leaves_every_run_to_be_replayed(shop: Path) ->
         assert Project.load(shop).replay(record.id).status is RunStatus.SUCCEEDED
 
 
+def test_a_vacuum_keeps_what_runs_read_under_another_name_of_the_table(shop: Path) -> None:
+    (shop / "lake" / "link").symlink_to("weather")
+    manifest = shop / "headrace.toml"
+    manifest.write_text(manifest.read_text() + '\n[sources.linked]\nuri = "lake/link"\n')
+    then = run(shop)
+    rewrite_weather(shop)
+    vacuum(shop, keep_pins=True)
+    assert Project.load(shop).replay(then.id).status is RunStatus.SUCCEEDED
+
+
 def test_a_vacuum_removes_nothing_while_a_version_that_is_kept_cannot_be_read(shop: Path) -> None:
     run(shop)
     rewrite_weather(shop)

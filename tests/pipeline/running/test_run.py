@@ -1,5 +1,7 @@
 """Embedded runs: what runs, what is skipped, and what the tables hold afterwards."""
 
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from headrace import Table
 from headrace.errors import (
     InvalidArgumentError,
+    PinnedFilesChangedError,
     ReplayDiffersError,
     ResultMissingError,
     RunFailedError,
@@ -244,6 +247,30 @@ def test_a_promised_decimal_is_what_the_table_has(shop: Path) -> None:
     assert schema.field("mean").type == pa.decimal128(10, 1)
 
 
+def test_a_computed_decimal_is_rounded_to_the_promised_scale(shop: Path) -> None:
+    text = (
+        "-- @materialise output\n-- @contract (third DECIMAL(4,2), half DECIMAL(4,1))\n"
+        "SELECT CAST(2 AS DECIMAL(3,1)) / 3 AS third, CAST(-0.25 AS DECIMAL(4,2)) AS half "
+        "FROM orders LIMIT 1\n"
+    )
+    add_view(shop, "rounded", text)
+    run(shop).check()
+    rows = Table(shop / "output" / "rounded").snapshot().rows().read_all()
+    assert rows.to_pylist() == [{"third": Decimal("0.67"), "half": Decimal("-0.3")}]
+
+
+def test_a_computed_decimal_that_does_not_fit_fails_its_view(shop: Path) -> None:
+    text = (
+        "-- @materialise output\n-- @contract (n DECIMAL(4,2))\n"
+        "SELECT CAST(99.996 AS DECIMAL(5,3)) AS n FROM orders LIMIT 1\n"
+    )
+    add_view(shop, "overflow", text)
+    failure = run(shop).views["overflow"].failure
+    assert failure is not None
+    assert "99.996 does not fit" in failure.text
+    assert not list((shop / "output" / "overflow").rglob("*.parquet"))
+
+
 def test_two_runs_at_once_are_refused(shop: Path) -> None:
     with run_lock(shop / ".headrace", project="shop"), pytest.raises(RunInProgressError):
         run(shop)
@@ -351,6 +378,41 @@ def test_a_stored_bundle_runs_by_the_beginning_of_its_id(tmp_path: Path) -> None
         Project.load(root).run(bundle="ffff" if not first.bundle.startswith("ffff") else "0000")
     with pytest.raises(InvalidArgumentError):
         Project.load(root).run(bundle=first.bundle, pins={"orders": 0})
+
+
+@pytest.mark.parametrize("write", ["overwrite", "merge\n-- @keys a"])
+def test_the_last_moment_of_the_calendar_can_be_written(tmp_path: Path, write: str) -> None:
+    root = write_shop(tmp_path)
+    (root / "views" / "last.sql").write_text(
+        f"-- @materialise output\n-- @write {write}\n"
+        "SELECT TIMESTAMP_NTZ '9999-12-31 23:59:59.999999' AS a\n"
+    )
+    Project.load(root).run(engine="datafusion", select=["last"]).check()
+    assert rows(root, "last") == [{"a": datetime(9999, 12, 31, 23, 59, 59, 999999)}]  # noqa: DTZ001
+
+
+@pytest.mark.parametrize("change", ["added", "altered", "gone"])
+def test_a_stored_bundle_does_not_run_over_other_files(tmp_path: Path, change: str) -> None:
+    root = write_shop(tmp_path)
+    files = root / "files"
+    files.mkdir()
+    pq.write_table(pa.table({"a": [1]}), files / "one.parquet")
+    pq.write_table(pa.table({"a": [2]}), files / "two.parquet")
+    manifest = (root / "headrace.toml").read_text()
+    source = '[sources.p]\nuri = "files"\nkind = "parquet"\nschema = "a BIGINT"\n\n[settings]'
+    (root / "headrace.toml").write_text(manifest.replace("[settings]", source))
+    (root / "views" / "numbers.sql").write_text("-- @materialise output\nSELECT a FROM p\n")
+    first = Project.load(root).run(engine="datafusion")
+    match change:
+        case "added":
+            pq.write_table(pa.table({"a": [3]}), files / "three.parquet")
+        case "altered":
+            pq.write_table(pa.table({"a": [4]}), files / "two.parquet")
+        case _:
+            (files / "two.parquet").unlink()
+    Project.load(root).run(engine="datafusion").check()
+    with pytest.raises(PinnedFilesChangedError, match=change):
+        Project.load(root).run(bundle=first.bundle)
 
 
 def test_a_skip_that_is_not_sound_is_found_by_verifying(tmp_path: Path) -> None:

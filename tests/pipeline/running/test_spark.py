@@ -46,6 +46,10 @@ VIEWS = {
         "amount DECIMAL(12,2), twice DECIMAL(14,2))\n"
         "SELECT k.id, k.amount, s.twice FROM kept k JOIN staged s ON k.id = s.id ORDER BY k.id\n"
     ),
+    "rounded": (
+        "-- @materialise output\n-- @contract (id BIGINT, third DECIMAL(10,1))\n"
+        "SELECT id, -amount / 3 AS third FROM orders\n"
+    ),
     "by_year": (
         "-- @materialise output\n-- @partition_by year\n"
         "SELECT year, count(*) AS orders, sum(amount) AS amount FROM orders GROUP BY year\n"

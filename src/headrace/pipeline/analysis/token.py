@@ -30,6 +30,9 @@ _KEYWORDS = frozenset(
         *(_T.QUALIFY, _T.VALUES, _T.ROWS, _T.RANGE, _T.WINDOW, _T.FILTER, _T.RLIKE, _T.DIV),
     )
 )
+_COMPLETE = frozenset({_T.NULL, _T.TRUE, _T.FALSE, _T.END, _T.ASC, _T.DESC, _T.ALL, _T.DISTINCT})
+"""The keywords that may end an item of a list. Any other that does is the name of a column."""
+_AFTER_AN_ITEM = frozenset({_T.COMMA, _T.FROM, _T.R_PAREN, None})
 _BEFORE_A_NAME = frozenset({_T.ALIAS, _T.DOT})
 _TYPED_LITERALS = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPNTZ, _T.INTERVAL})
 _CASTS = frozenset({"cast", "try_cast"})
@@ -61,7 +64,7 @@ def _fold(sql: str, words: Sequence[Token], place: int, *, is_type: bool) -> str
         return folded
     if before in _BEFORE_A_NAME or after is _T.DOT:
         return word.text
-    if kind in _KEYWORDS:
+    if kind in _KEYWORDS and (kind in _COMPLETE or after not in _AFTER_AN_ITEM):
         return folded
     if kind in _TYPED_LITERALS and after is _T.STRING:
         return folded
@@ -75,7 +78,9 @@ def _is_keyword_here(words: Sequence[Token], place: int, folded: str) -> bool:
         return True
     if folded in _FRAME_ENDS and place and words[place - 1].token_type is _T.NUMBER:
         return True
-    return place > 1 and words[place - 2].token_type is _T.INTERVAL  # the unit of an interval
+    if place > 1 and words[place - 2].token_type is _T.INTERVAL:  # the unit of an interval
+        return words[place - 1].token_type is not _T.COMMA
+    return False
 
 
 def _type_positions(words: Sequence[Token]) -> frozenset[int]:

@@ -78,7 +78,7 @@ def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
         name.set("quoted", True)
     try:
         return translated.sql(
-            dialect=DataFusion, unsupported_level=ErrorLevel.RAISE, comments=False
+            dialect=DataFusion, unsupported_level=ErrorLevel.RAISE, comments=False, copy=False
         )
     except UnsupportedError as error:
         raise Untranslatable(str(error)) from error

@@ -7,7 +7,7 @@ differ in a comment have the same id and different seals, and a stored bundle th
 any way is rejected.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -66,6 +66,21 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
         """Return the views that are computed as part of a view (`materialise none`), in order."""
         return self._inlined_and_upstream(view)[0]
 
+    def with_inlined(self, views: Iterable[str]) -> set[str]:
+        """Return some views and all views that are computed as part of them."""
+        parts = set(views)
+        waiting = list(parts)
+        while waiting:
+            for name in self.views[waiting.pop()].reads:
+                if name not in parts and self._is_inlined(name):
+                    parts.add(name)
+                    waiting.append(name)
+        return parts
+
+    def _is_inlined(self, name: str) -> bool:
+        view = self.views.get(name)
+        return view is not None and view.header.materialise is Materialise.NONE
+
     def upstream(self, view: str) -> tuple[str, ...]:
         """Return the materialised views that a view reads, directly or inlined, in order."""
         return self._inlined_and_upstream(view)[1]
@@ -79,7 +94,7 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
             for name in self.views[waiting.pop()].reads:
                 if name not in self.views or name in inlined:
                     continue
-                if self.views[name].header.materialise is Materialise.NONE:
+                if self._is_inlined(name):
                     inlined.add(name)
                     waiting.append(name)
                 else:

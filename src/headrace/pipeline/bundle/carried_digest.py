@@ -78,7 +78,7 @@ def _decide(
     then: SourcePart,
 ) -> Carried:
     """Carry the digest if no commit since then changed rows of the files that the view reads."""
-    if then.carried_from is None and before.digest() != then.digest:
+    if then.carried_from is None and before.digest != then.digest:
         return Carried(None, f"version {then.version} no longer has the files that were read")
     relevant = before.names() | now.names()
     names_by_version: dict[int, set[tuple[str, str | None]]] = {}

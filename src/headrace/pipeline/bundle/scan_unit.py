@@ -64,5 +64,5 @@ def scan_unit(
         files_total=files.total,
         files_kept=len(files),
         bytes_kept=files.size_bytes,
-        files=FileList.of(files.digest(), files.files),
+        files=FileList.of(files.digest, files.files),
     )

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from headrace.commit.lease import DEFAULT_TTL_MS
-from headrace.errors import PipelineError
+from headrace.errors import InvalidProjectError, PipelineError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.decision import LastResult, LastResults
 from headrace.pipeline.place import Place
-from headrace.pipeline.project.manifest import ProjectTable
+from headrace.pipeline.project.manifest import MANIFEST, ProjectTable
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runs.artifact_store import ArtifactStore
 from headrace.pipeline.sources.delta import open_options
@@ -34,13 +34,21 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, root: Path, section: ProjectTable) -> "ProjectState":
-        """Resolve the folders that a manifest names, relative to the project's folder."""
+        """Resolve the folders that a manifest names, relative to the project's folder.
+
+        Raises:
+            InvalidProjectError: outputs would be removed with the staging tables.
+        """
         options = open_options(section.options)
-        return cls(
+        state = cls(
             outputs=_resolve(root, section.outputs, options),
             folder=_resolve(root, section.state, options),
             lease_ms=section.lease_seconds * 1000,
         )
+        if f"{state.outputs}/".startswith(f"{state.staging}/"):
+            reason = f"tables in {state.staging} are removed after each run: choose another folder"
+            raise InvalidProjectError(file=MANIFEST, key="project.outputs", reason=reason)
+        return state
 
     @property
     def store(self) -> ArtifactStore:

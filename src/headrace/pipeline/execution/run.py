@@ -1,7 +1,7 @@
 """Runs a project: lock, plan, decide, check, execute, record.
 
 The project's files and a request enter; the record of the run leaves. Replays and verifications
-share `prepare` and `new_record`, and make decisions of their own.
+share `prepare` and `new_record`, but decide differently which views to compute.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from headrace.pipeline.execution.decision import Action, Decision, LastResult, d
 from headrace.pipeline.execution.environment import describe_environment, new_run_id, now_ms
 from headrace.pipeline.execution.execute import RunPlan, execute
 from headrace.pipeline.execution.lazy_spark import LazySpark
+from headrace.pipeline.execution.pinned_files import check_pinned_files
 from headrace.pipeline.execution.prepare import Prepared, open_bundle, plan_project
 from headrace.pipeline.execution.project_state import project_state
 from headrace.pipeline.execution.run_progress import Progress
@@ -44,6 +45,9 @@ def run_project(
         prepared = prepare(project, request, last=last, spark=spark, store=state.store)
         decisions = decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
         decisions = _without_foreign_keys(prepared.bundle, decisions, runner=request.runner)
+        if request.bundle is not None:
+            running = [name for name, d in decisions.items() if d.action is Action.RUN]
+            check_pinned_files(prepared, running)
         check_views(project, request, prepared, decisions, spark)
         record = new_record(request, prepared.bundle, after_ms=last.newest_ms)
         plan = RunPlan(record=record, prepared=prepared, decisions=decisions, request=request)
@@ -101,7 +105,7 @@ def _is_computed_as_planned(bundle: Bundle, view: str) -> bool:
     """Return whether the current code for a view, and the views it inlines, is that of its key."""
     return all(
         is_current(bundle[name].key.computation, bundle[name].datafusion_sql or "")
-        for name in (view, *bundle.inlined(view))
+        for name in bundle.with_inlined([view])
         if bundle[name].key.computation
     )
 

@@ -71,18 +71,16 @@ def vacuum_project(project: str, state: ProjectState, request: VacuumRequest) ->
             for name in request.views
             if is_free_or_own(state.outputs / name, view=name, project=project)
         ]
-        tables += (
-            map(Place, dict.fromkeys(request.sources.values())) if request.with_sources else ()
-        )
+        tables += map(Place, request.sources.values()) if request.with_sources else ()
         vacuumed = []
-        for table in tables:
+        for table in {_address(table): table for table in tables}.values():
             if newest_version(table.open()) == NO_VERSION:
                 continue
             lock.check()
             vacuumed.append(
                 _vacuum_table(
                     table,
-                    keep=keep.get(table.uri, set()),
+                    keep=keep.get(_address(table), set()),
                     retention_hours=request.retention_hours,
                     dry_run=request.dry_run,
                 )
@@ -98,11 +96,17 @@ def _needed_versions(
     for run in runs:
         for source, version in run.pins.items():
             if source in sources:
-                versions.setdefault(Place(sources[source]).uri, set()).add(version)
+                versions.setdefault(_address(Place(sources[source])), set()).add(version)
         for view in store.find(run.id).views.values():
             if view.output is not None:
-                versions.setdefault(view.output.uri, set()).add(view.output.version)
+                address = _address(store.folder.at(view.output.uri))
+                versions.setdefault(address, set()).add(view.output.version)
     return versions
+
+
+def _address(table: Place) -> str:
+    """Return the one address of a table, whatever links lead to it."""
+    return str(table.path.resolve()) if table.is_local else table.uri
 
 
 def _vacuum_table(

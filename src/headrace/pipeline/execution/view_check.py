@@ -68,9 +68,10 @@ def analyse_on_spark(
 
 def unplanned_views(bundle: Bundle, views: Iterable[str]) -> list[str]:
     """Return those of some views, and of the views they inline, that only Spark can check."""
-    parts = {part for name in views for part in (name, *bundle.inlined(name))}
     return sorted(
-        name for name in parts if bundle[name].sql is not None and bundle[name].refused is not None
+        name
+        for name in bundle.with_inlined(views)
+        if bundle[name].sql is not None and bundle[name].refused is not None
     )
 
 

@@ -53,6 +53,15 @@ class Folding:
             return ".".join(filter(None, [imported.module, imported.member, *attributes]))
         return name if name and not attributes and name not in self._module.bindings else ""
 
+    def has_import(self, package: str) -> bool:
+        """Return whether the module, or the statement, imports from a package."""
+        statements = (self._statement, *self._module.statements)
+        return any(
+            written.partition(".")[0] == package
+            for statement in statements
+            for written in statement.modules_run
+        )
+
     def is_function_of_module(self, node: ast.Attribute) -> bool:
         """Return whether `a.b` is a function of an imported module, not a method."""
         name, *attributes = dotted_name(node) or ("",)

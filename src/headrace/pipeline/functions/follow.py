@@ -20,10 +20,13 @@ from headrace.pipeline.functions.outside import (
     DYNAMIC_ATTRIBUTES,
     ENVIRONMENT,
     IMPORTERS,
+    LOCAL_ZONE,
     TEXTUAL_ATTRIBUTES,
     VALUES,
     Reach,
+    digest_local_zone,
     judge_name,
+    uses_local_zone,
 )
 from headrace.pipeline.functions.resolution import (
     Compiled,
@@ -33,10 +36,10 @@ from headrace.pipeline.functions.resolution import (
     Unversioned,
     code_files,
     every_installed,
-    find_outside,
     project_files,
 )
 from headrace.pipeline.functions.syntax import Definition, digest_words
+from headrace.pipeline.functions.unversioned import digest_code, outside_imports
 
 EVERY_PACKAGE = "every installed package"
 ON_IMPORT, ORDER, ALL = "(on import)", "(order)", "(all)"
@@ -63,6 +66,7 @@ class Follower:
         self._ran: set[Module] = set()
         self._used: set[Statement] = set()
         self._names: dict[Module, set[str]] = {}
+        self._inputs_by_label: dict[str, list[Path]] = {}
         self._where = ""
         self._is_textual = False
         self.helpers: dict[str, str] = {}
@@ -91,6 +95,19 @@ class Follower:
     def label(self, file: Path) -> str:
         """Return the name of a file, the same on every machine."""
         return self._resolver.inside(file).as_posix()
+
+    def _input_label(self, file: Path) -> str:
+        """Return the name of a file that code opens; a second file of that name is numbered.
+
+        Files outside the project are known by their names alone.
+        """
+        label = self.label(file)
+        namesakes = self._inputs_by_label.setdefault(label, [])
+        resolved = file.resolve()
+        if resolved not in namesakes:
+            namesakes.append(resolved)
+        number = namesakes.index(resolved) + 1
+        return label if number == 1 else f"{label} ({number})"
 
     def take_files(self) -> None:
         """Include every file of the project."""
@@ -143,9 +160,11 @@ class Follower:
                 self.helpers[f"{self.label(file)}:{ALL}"] = digest_file(file)
             case Unversioned(module=module):
                 label = f"{module}:{ALL}"
+                if not origin.files:
+                    self.unproven.add(f"{self._where} imports {module}, which has no file")
                 if label not in self.helpers:
-                    self.helpers[label] = _digest_code(origin.files)
-                    for imported in _outside_imports(origin):
+                    self.helpers[label] = digest_code(origin.files)
+                    for imported in outside_imports(origin):
                         self._record(imported)
             case _:
                 assert_never(origin)
@@ -195,15 +214,21 @@ class Follower:
         for written in statement.modules_run:
             self._import(module, written)
         for node in statement.nodes():
-            if isinstance(node, ast.Attribute):
-                if node.attr in DYNAMIC_ATTRIBUTES:
-                    self._widen(node.attr)
-                if node.attr in TEXTUAL_ATTRIBUTES:
-                    self._widen(node.attr, is_textual=True)
+            self._judge_syntax(node)
         for file in self._opened.files(module, statement):
-            self.inputs[f"file {self.label(file)}"] = digest_file(file)
+            self.inputs[f"file {self._input_label(file)}"] = digest_file(file)
         for description in self._opened.unknown(module, statement):
             self.unproven.add(f"{where} reads {description}")
+
+    def _judge_syntax(self, node: ast.AST) -> None:
+        """Record what an attribute or a call of any object may imply."""
+        if isinstance(node, ast.Attribute):
+            if node.attr in DYNAMIC_ATTRIBUTES:
+                self._widen(node.attr)
+            if node.attr in TEXTUAL_ATTRIBUTES:
+                self._widen(node.attr, is_textual=True)
+        elif uses_local_zone(node):
+            self.inputs[LOCAL_ZONE] = digest_local_zone()
 
     def _follow_use(self, module: Module, statement: Statement, use: Use) -> None:
         imports = statement.imports.get(use.name, [])
@@ -297,7 +322,7 @@ class Follower:
                 self._widen(dotted)
                 self.packages[EVERY_PACKAGE] = every_installed()
             return
-        match judge_name(dotted):
+        match judge_name(dotted, literal=literal):
             case Reach.DYNAMIC, name:
                 self._widen(name)
             case Reach.TEXTUAL, name:
@@ -362,31 +387,3 @@ def _order(module: Module, names: set[str], effects: list[Statement]) -> list[st
 def _parents(name: str) -> list[str]:
     parts = name.split(".")
     return [".".join(parts[:end]) for end in range(1, len(parts))]
-
-
-def _digest_code(places: Iterable[Path]) -> str:
-    digest = sha256()
-    for place in places:
-        for file in code_files(place) if place.is_dir() else [place]:
-            inside = file.relative_to(place).as_posix() if place.is_dir() else file.name
-            digest.update(f"{inside} {digest_file(file)}\n".encode())
-    return digest.hexdigest()
-
-
-def _outside_imports(origin: Unversioned) -> Iterator[Installed | Unversioned]:
-    """Yield the origins of the modules that a module outside the project imports."""
-    tops: set[str] = set()
-    for place in origin.files:
-        for file in code_files(place) if place.is_dir() else [place]:
-            try:
-                tree = ast.parse(file.read_bytes()) if file.suffix == ".py" else None
-            except (SyntaxError, ValueError):
-                continue
-            for node in ast.walk(tree) if tree is not None else ():
-                match node:
-                    case ast.Import(names=names):
-                        tops |= {alias.name.partition(".")[0] for alias in names}
-                    case ast.ImportFrom(module=str(module), level=0):
-                        tops.add(module.partition(".")[0])
-    for top in sorted(tops - {origin.module}):
-        yield find_outside(top)

@@ -17,6 +17,8 @@ _BUILTIN_CALLS = frozenset(
         *("round", "set", "slice", "sorted", "str", "sum", "tuple", "isinstance", "issubclass"),
     }
 )
+_CALLING = frozenset({"max", "min", "sorted"})
+"""The harmless calls that call their `key`."""
 _CALLS = frozenset(
     {
         *("re.compile", "decimal.Decimal", "fractions.Fraction", "zoneinfo.ZoneInfo"),
@@ -68,6 +70,8 @@ _BASES = frozenset(
         *("typing.Protocol", "typing.Generic", "msgspec.Struct"),
     }
 )
+_ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"})
+"""The bases that create their members, and so run methods, when a class is defined."""
 _PACKAGES = frozenset({"pyarrow", "numpy", "pandas", "polars", "pyspark", "msgspec", "headrace"})
 _PATH_METHODS = frozenset({"resolve", "absolute", "joinpath", "with_name", "with_suffix"})
 _OPERATIONS = (
@@ -96,8 +100,12 @@ class Inertness:
             self._plain = set()
         for statement in body:
             match statement:
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    self._plain.add(name)
+                case ast.FunctionDef(name=name, decorator_list=decorators):
+                    if all(map(self.is_known_decorator, decorators)):
+                        self._plain.add(name)
+                case ast.ClassDef(name=name):
+                    if self._is_inert_class(statement) and not _has_own_items(statement):
+                        self._plain.add(name)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     if not _calls(value) and self.is_pure(value):
                         self._plain.add(name)
@@ -135,7 +143,10 @@ class Inertness:
                 return self.is_pure(test) and all(map(self.is_inert, [*body, *orelse]))
             case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
                 caught = [part for handler in handlers for part in handler.body]
-                return all(map(self.is_inert, [*body, *caught, *orelse, *finalbody]))
+                kinds = [handler.type for handler in handlers if handler.type is not None]
+                return all(map(self.is_pure, kinds)) and all(
+                    map(self.is_inert, [*body, *caught, *orelse, *finalbody])
+                )
             case _:
                 return False
 
@@ -161,8 +172,13 @@ class Inertness:
                 )
             case ast.Call(func=called, args=arguments, keywords=keywords):
                 parts = [*arguments, *(keyword.value for keyword in keywords)]
-                return self._is_harmless(called) and all(
-                    self.is_pure(part, operated=True) for part in parts
+                return (
+                    self._is_harmless(called)
+                    and all(self.is_pure(part, operated=True) for part in parts)
+                    and (
+                        self.resolve(called) not in _CALLING
+                        or all(map(self._is_harmless_key, keywords))
+                    )
                 )
             case _ if isinstance(node, _OPERATIONS):
                 return all(
@@ -190,6 +206,12 @@ class Inertness:
             or (package == "pyarrow" and kind in _ARROW_TYPES)
         )
 
+    def _is_harmless_key(self, keyword: ast.keyword) -> bool:
+        """Return whether an argument of `sorted`, `max` or `min` calls nothing of the project."""
+        return keyword.arg in {"default", "reverse"} or (
+            keyword.arg == "key" and self.resolve(keyword.value) in _BUILTIN_CALLS
+        )
+
     def is_known_decorator(self, node: ast.expr, known: frozenset[str] = _DECORATORS) -> bool:
         """Return whether a decorator is in `known` and its arguments are pure."""
         if isinstance(node, ast.Call):
@@ -211,13 +233,38 @@ class Inertness:
 
     def _is_inert_class(self, node: ast.ClassDef) -> bool:
         bases = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+        resolved = [*map(self.resolve, bases)]
         options = {keyword.arg for keyword in node.keywords}
         return (
-            all(self.resolve(base) in _BASES for base in bases)
+            all(base in _BASES for base in resolved)
+            and not (_ENUMS.intersection(resolved) and any(map(_is_hook, node.body)))
             and options <= {"frozen", "kw_only", "total"}
             and all(map(self.is_known_decorator, node.decorator_list))
-            and all(map(self.is_inert, node.body))
+            and all(map(self._is_inert_member, node.body))
         )
+
+    def _is_inert_member(self, statement: ast.stmt) -> bool:
+        """Return whether a statement of a class only binds names.
+
+        A class calls `__set_name__` of the values that it binds.
+        """
+        match statement:
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+                return self.is_inert(statement) and self.is_pure(value, operated=True)
+            case ast.If() | ast.Try():
+                return not bound_names(statement)
+            case _:
+                return self.is_inert(statement)
+
+
+def _is_hook(statement: ast.stmt) -> bool:
+    """Return whether a statement of a class defines a method that only Python calls."""
+    return isinstance(statement, ast.FunctionDef) and statement.name.startswith("_")
+
+
+def _has_own_items(node: ast.ClassDef) -> bool:
+    """Return whether `K[item]` calls a method of the class."""
+    return "__class_getitem__" in _bound_anywhere(node.body)
 
 
 def _is_name(target: ast.expr) -> bool:

@@ -25,6 +25,12 @@ _OPENERS = frozenset(
         *("mmap.mmap", "fileinput.input", "runpy.run_path", "dbm.open", "wave.open"),
         *("xml.etree.ElementTree.parse", "xml.etree.ElementTree.iterparse", "xml.sax.parse"),
         *("xml.dom.minidom.parse", "logging.config.fileConfig", "PIL.Image.open", "cv2.imread"),
+        *("io.FileIO", "io.open_code", "gzip.GzipFile", "bz2.BZ2File", "lzma.LZMAFile"),
+        *("filecmp.cmp", "filecmp.cmpfiles", "filecmp.dircmp", "shutil.copy", "shutil.copyfile"),
+        *("shutil.copy2", "shutil.copytree", "os.readlink", "os.access", "os.path.lexists"),
+        *("os.path.getctime", "os.path.samefile", "zipfile.Path", "tarfile.TarFile", "netrc.netrc"),
+        *("pyarrow.ipc.open_stream", "pyarrow.orc.ORCFile", "pyarrow.dataset.parquet_dataset"),
+        *("pandas.ExcelFile", "pandas.HDFStore", "toml.load", "dotenv.dotenv_values"),
         *("openpyxl.load_workbook", "onnxruntime.InferenceSession", "h5py.File", "netCDF4.Dataset"),
     }
 )
@@ -89,9 +95,18 @@ def _path_opened(folding: Folding, call: ast.Call) -> ast.expr | None:
     if called in _OPENERS or is_reader:
         keywords = (k.value for k in call.keywords if k.arg in _PATH_ARGUMENTS)
         return next(iter([*call.args[:1], *keywords]), _COMPUTED)
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _METHODS:
-        return None
-    return None if folding.is_function_of_module(call.func) else call.func.value
+    match call:
+        case ast.Call(
+            func=ast.Name(id="getattr"), args=[opened, ast.Constant(value=str(method)), *_]
+        ):
+            return opened if method in _METHODS else None
+        case ast.Call(func=ast.Attribute(attr="read"), args=[path, *_]):
+            return path if folding.has_import("configparser") else None
+        case ast.Call(func=ast.Attribute(value=opened, attr=method) as called_method):
+            is_path = method in _METHODS and not folding.is_function_of_module(called_method)
+            return opened if is_path else None
+        case _:
+            return None
 
 
 def _without_wildcards(path: str | None) -> str | None:

@@ -5,10 +5,13 @@ names read source text: comments are included. *Foreign* names depend on the out
 nothing proves to be unchanged.
 """
 
+import ast
 import os
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
 
 
 class Reach(StrEnum):
@@ -125,6 +128,12 @@ _FOREIGN_MODULES = _modules_of(_FOREIGN)
 _DYNAMIC_MODULES = _modules_of(_DYNAMIC)
 """A module that is used as a value (`getattr(os, name)`) can return any of its names."""
 _CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
+_CLOCK_TEXTS = frozenset({"now", "today"})
+_CLOCK_READERS = frozenset({"numpy", "pandas", "polars", "dateutil"})
+"""The packages that convert the texts `now` and `today` to the current time."""
+_LOCAL_TIMES = {"astimezone": 0, "timestamp": 0, "fromtimestamp": 1, "mktime": 1}
+"""The methods that use the local time zone if they have no more arguments than this."""
+LOCAL_ZONE = "the local time zone"
 
 DYNAMIC_ATTRIBUTES = frozenset(
     {
@@ -140,14 +149,19 @@ TEXTUAL_ATTRIBUTES = frozenset(
 )
 
 
-def judge_name(dotted: str) -> tuple[Reach, str] | None:
+def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] | None:
     """Return what the use of a name of Python or a package makes a function depend on.
 
     The second element describes it: the name itself, or what is outside the code. None if the use
     has no such effect.
+
+    Args:
+        dotted: The full name.
+        literal: The string that it is called with, if that is written out.
     """
     parts = dotted.split(".")
-    if parts[-1] in _CLOCK_METHODS:
+    is_clock_text = literal is not None and literal.casefold() in _CLOCK_TEXTS
+    if parts[-1] in _CLOCK_METHODS or (is_clock_text and parts[0] in _CLOCK_READERS):
         return Reach.FOREIGN, _CLOCK
     for end in range(len(parts), 0, -1):
         name = ".".join(parts[:end])
@@ -162,3 +176,20 @@ def judge_name(dotted: str) -> tuple[Reach, str] | None:
     if dotted in _DYNAMIC_MODULES:
         return Reach.DYNAMIC, f"any name of {dotted}, such as {_DYNAMIC_MODULES[dotted]}"
     return None
+
+
+def uses_local_zone(node: ast.AST) -> bool:
+    """Return whether a call converts times by the local time zone."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), keywords=[], args=given):
+            return len(given) <= _LOCAL_TIMES.get(name, -1)
+        case _:
+            return False
+
+
+def digest_local_zone() -> str:
+    """Return a hash of the rules of the local time zone."""
+    name = os.environ.get("TZ")
+    rules = Path("/etc/localtime")
+    content = rules.read_bytes() if name is None and rules.is_file() else b""
+    return sha256(f"{name} ".encode() + content).hexdigest()

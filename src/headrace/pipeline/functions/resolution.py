@@ -38,7 +38,8 @@ _LOADERS = (
     (SourceFileLoader, SOURCE_SUFFIXES),
     (SourcelessFileLoader, BYTECODE_SUFFIXES),
 )
-_CODE = (".py", ".so", ".pyd", ".pyc")
+_CODE = (".py", ".so", ".pyd", ".pyc", ".zip", ".whl", ".egg")
+"""The suffixes of code, including archives that Python imports from."""
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -121,12 +122,20 @@ class Resolver:
         return parse_module(file, ".".join(parts))
 
     def inside(self, file: Path) -> Path:
-        """Return a file's path relative to the project; only its name if it is elsewhere."""
+        """Return a file's path relative to the project; only its name if it is elsewhere.
+
+        Links in the project are not followed: what they link to may have the same names.
+        """
         if file not in self._inside:
-            resolved, root = file.resolve(), self.root.resolve()
-            is_inside = resolved.is_relative_to(root)
-            self._inside[file] = resolved.relative_to(root) if is_inside else Path(file.name)
+            self._inside[file] = self._relative(file)
         return self._inside[file]
+
+    def _relative(self, file: Path) -> Path:
+        if file.is_relative_to(self.root) and ".." not in file.parts:
+            return file.relative_to(self.root)
+        resolved, root = file.resolve(), self.root.resolve()
+        is_inside = resolved.is_relative_to(root)
+        return resolved.relative_to(root) if is_inside else Path(file.name)
 
     def shadows(self, name: str) -> Installed | None:
         """Return the installed module with the same name as a project's module, or None.
@@ -206,13 +215,21 @@ def find_outside(name: str) -> Installed | Unversioned:
     if spec is None:
         return Installed(top, NOT_INSTALLED)
     places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
-    files = [Path(place) for place in places if place and Path(place).exists()]
+    files = [file for place in places if (file := _existing(place)) is not None]
     if files and all(_is_installed(file) for file in files):
         for distribution in _distributions_of(top):
             return Installed(distribution, _version(distribution))
     if files and files[0].name == "__init__.py":
         files[0] = files[0].parent
     return Unversioned(top, tuple(files))
+
+
+def _existing(place: str) -> Path | None:
+    """Return a file or folder, or the archive that a module is imported from."""
+    path = Path(place)
+    if path.exists():
+        return path
+    return next((parent for parent in path.parents if parent.is_file()), None)
 
 
 def _outside_spec(top: str) -> ModuleSpec | None:
@@ -270,8 +287,15 @@ def every_installed() -> str:
 
 def code_files(folder: Path) -> Iterator[Path]:
     """Yield the code files below a folder, sorted, without tables, environments and caches."""
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if _may_hold_code(Path(place, name)))
+    visited = {folder.resolve()}
+    for place, folders, files in os.walk(folder, followlinks=True):
+        below = {name: Path(place, name).resolve() for name in sorted(folders)}
+        folders[:] = [
+            name
+            for name, target in below.items()
+            if target not in visited and _may_hold_code(Path(place, name))
+        ]
+        visited.update(below[name] for name in folders)
         for name in sorted(files):
             if name.endswith(_CODE):
                 yield Path(place, name)

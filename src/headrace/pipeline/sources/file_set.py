@@ -4,10 +4,11 @@ Files are Arrow columns; the digest does not depend on their order or on the mac
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +31,8 @@ _FORMAT = b"files 3"
 _NULL = pa.scalar("-")
 
 
-class FileSet(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class FileSet:
     """The files of a source that remain after pruning, sorted, and the number before pruning."""
 
     files: pa.Table
@@ -46,7 +48,7 @@ class FileSet(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         return int(self.files.num_rows)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """The total size of the files."""
         return pc.sum(self.files["size_bytes"]).as_py() or 0
@@ -56,8 +58,9 @@ class FileSet(msgspec.Struct, frozen=True):
         paths, vectors = self.files["path"].to_pylist(), self.files["dv_id"].to_pylist()
         return set(zip(paths, vectors, strict=True))
 
+    @cached_property
     def digest(self) -> str:
-        """Return the digest: equal for equal sets of files, on every machine."""
+        """The digest: equal for equal sets of files, on every machine."""
         hashed = sha256(_FORMAT)
         hashed.update(len(self).to_bytes(8, "little"))
         for name in _IDENTITY:
