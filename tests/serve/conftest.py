@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from headrace.serve.client import Connection
 from headrace.serve.server import RunningServer
@@ -65,3 +66,20 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("library")
     build_cabi(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Create certificates of the server, a client, the authority of both, and a stranger."""
+    folder = tmp_path_factory.mktemp("pem")
+    ours, theirs = trustme.CA(), trustme.CA()
+    files: dict[str, Path] = {}
+    for name, authority in (("server", ours), ("client", ours), ("stranger", theirs)):
+        issued = authority.issue_cert("127.0.0.1", "localhost")
+        files[name] = folder / f"{name}.pem"
+        issued.cert_chain_pems[0].write_to_path(files[name])
+        files[f"{name}-key"] = folder / f"{name}-key.pem"
+        issued.private_key_pem.write_to_path(files[f"{name}-key"])
+    files["ca"] = folder / "ca.pem"
+    ours.cert_pem.write_to_path(files["ca"])
+    return files

@@ -62,7 +62,7 @@ def test_uploads_are_refused_before_a_batch_is_decompressed(
     client = flight.connect(f"grpc://127.0.0.1:{server.flight_port}")
     descriptor = flight.FlightDescriptor.for_command(b"{}")
     before = pa.total_allocated_bytes()
-    with pytest.raises(MalformedRequestError, match="no uploads"), remote_errors("server"):
+    with pytest.raises(MalformedRequestError, match="uploads"), remote_errors("server"):
         upload(client, method, descriptor, batch, options)
     assert pa.total_allocated_bytes() - before < UNPACKED_BYTES
     client.close()

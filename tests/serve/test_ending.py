@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -306,3 +307,35 @@ def test_workers_share_http_have_their_own_flight_ports_and_end_with_sigterm(lak
     assert process.returncode == 0, text
     assert '"method":"DoGet"' in text
     assert "where" not in text
+
+
+@pytest.mark.parametrize("victim", ["worker", "parent"])
+def test_workers_end_together(lake: Path, victim: str) -> None:
+    starts = range(8_000 + 3 * (os.getpid() % 3_000), 20_000, 3)  # below the ephemeral ports
+    port = next(start for start in starts if not any(map(_listens, range(start, start + 3))))
+    words = ["--root", f"lake={lake}", "--listen", f"127.0.0.1:{port}", "--access-log"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headrace", "serve", *words, "--workers", "2", "--drain", "1"],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for flight_port in (port + 1, port + 2):
+            with Connection(f"grpc://127.0.0.1:{flight_port}") as connected:
+                wait_until(connected.is_ready, within_s=120.0)
+        killed = process.pid if victim == "parent" else _worker_of(process.pid)
+        os.kill(killed, signal.SIGKILL)
+        assert process.wait(30) != 0
+        wait_until(lambda: not any(map(_listens, (port, port + 1, port + 2))), within_s=20.0)
+    finally:
+        process.kill()
+
+
+def _worker_of(pid: int) -> int:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    commands = {int(child): Path(f"/proc/{child}/cmdline").read_text() for child in children}
+    return next(child for child, command in commands.items() if "spawn_main" in command)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

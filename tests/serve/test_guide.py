@@ -1,5 +1,8 @@
 """The guide snippets that need a server run against one."""
 
+import shutil
+import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +13,24 @@ from headrace.serve.server import RunningServer
 from tests.docs.page import _FENCE, DOCS
 
 
-def snippets(page: str) -> list[str]:
+def snippets(page: str, *, language: str = "python") -> list[str]:
     text = (DOCS / "guide" / page).read_text(encoding="utf-8")
-    return [fence["body"] for fence in _FENCE.finditer(text) if fence["language"] == "python"]
+    return [fence["body"] for fence in _FENCE.finditer(text) if fence["language"] == language]
 
 
-def run(code: str, server: RunningServer, names: dict[str, Any]) -> None:
+def addressed(code: str, server: RunningServer) -> str:
+    """Return a snippet with the addresses of a server."""
     for written, real in (
         ("delta-server:50051", f"127.0.0.1:{server.http_port}"),
         ("delta-server:50052", f"127.0.0.1:{server.flight_port}"),
         ("…", "none"),
     ):
         code = code.replace(written, real)
-    exec(compile(code, "guide", "exec"), names)
+    return code
+
+
+def run(code: str, server: RunningServer, names: dict[str, Any]) -> None:
+    exec(compile(addressed(code, server), "guide", "exec"), names)
 
 
 def test_the_snippets_for_duckdb_polars_and_datafusion_run(server: RunningServer) -> None:
@@ -42,6 +50,33 @@ def test_the_snippets_for_python_and_flight_run(
     printed = capsys.readouterr().out
     assert "date=2026-02-0" in printed
     assert "'ending': 'complete'" in printed
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_the_snippet_for_javascript_runs(server: RunningServer, tmp_path: Path) -> None:
+    (code,) = snippets("clients.md", language="javascript")
+    program = tmp_path / "snippet.mjs"
+    program.write_text(addressed(code, server), encoding="utf-8")
+    done = subprocess.run(["node", program], check=True, capture_output=True, text=True)
+    assert len(done.stdout.splitlines()) == 156
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="this Python is not shared"
+)
+def test_the_snippet_and_the_command_for_c_compile(library: Path, tmp_path: Path) -> None:
+    (code,) = snippets("c-and-csharp.md", language="c")
+    above, call, below = code.partition("int32_t status")
+    program = tmp_path / "snippet.c"
+    text = f"{above}int main(void) {{\n{call}{below}return status < 0;\n}}\n"
+    program.write_text(text, encoding="utf-8")
+    checks = ["cc", "-Wall", "-Werror", "-fsyntax-only", f"-I{library}"]
+    subprocess.run([*checks, program], check=True)
+    consoles = "".join(snippets("c-and-csharp.md", language="console"))
+    (command,) = (line[2:] for line in consoles.splitlines() if line.startswith("$ cc "))
+    subprocess.run(command.replace("/opt/headrace", f"{library}").split(), check=True, cwd=tmp_path)
+    assert (tmp_path / "example").exists()
 
 
 def test_the_guide_names_every_function_of_the_header() -> None:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,26 @@ def test_a_path_that_leads_out_is_refused_wherever_it_stands(paths: list[str], s
     refused = pytest.raises(UnsafePathError) if any(map(leads_out, paths)) else harmless()
     with refused:
         guard.check(pa.record_batch({"path": column}))
+
+
+@given(PATHS, st.integers(0, 3))
+def test_an_address_that_leaves_its_root_is_refused_wherever_it_stands(
+    paths: list[str], skip: int
+) -> None:
+    uris = [f"{ROOT}/{path}" for path in paths]
+    column = pa.array([*(["/etc"] * skip), *uris], pa.string()).slice(skip)
+    guard = FileGuard(ROOT, allowed=())
+    leaves = any(".." in uri.split("/") for uri in uris)
+    with pytest.raises(UnsafePathError) if leaves else nullcontext():
+        guard.check(pa.record_batch({"uri": column}))
+
+
+def test_a_root_in_a_hidden_folder_needs_no_regular_expression(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(pc, "match_substring_regex")
+    guard = FileGuard("/home/.lake/events", allowed=())
+    guard.check(pa.record_batch({"uri": ["/home/.lake/events/a.parquet", "/home/.lake/events/b"]}))
 
 
 @contextmanager

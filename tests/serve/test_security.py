@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pytest
-import trustme
 from pyarrow import flight
 
 from headrace.errors import (
@@ -297,23 +296,6 @@ def test_a_token_file_with_a_mistake_is_refused(tmp_path: Path, line: str) -> No
     path.write_text(line)
     with pytest.raises(InvalidArgumentError):
         ServerSettings(roots=("a=/tmp",), token_file=path).check()
-
-
-@pytest.fixture(scope="module")
-def pem(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Create certificates of the server, a client, the authority of both, and a stranger."""
-    folder = tmp_path_factory.mktemp("pem")
-    ours, theirs = trustme.CA(), trustme.CA()
-    files: dict[str, Path] = {}
-    for name, authority in (("server", ours), ("client", ours), ("stranger", theirs)):
-        issued = authority.issue_cert("127.0.0.1", "localhost")
-        files[name] = folder / f"{name}.pem"
-        issued.cert_chain_pems[0].write_to_path(files[name])
-        files[f"{name}-key"] = folder / f"{name}-key.pem"
-        issued.private_key_pem.write_to_path(files[f"{name}-key"])
-    files["ca"] = folder / "ca.pem"
-    ours.cert_pem.write_to_path(files["ca"])
-    return files
 
 
 def test_tls_is_for_those_who_trust_the_authority(start: Start, pem: dict[str, Path]) -> None:

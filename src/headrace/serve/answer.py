@@ -42,7 +42,7 @@ class Answer:
         RequestError: the condition, a column or an option is wrong.
     """
 
-    def __init__(  # noqa: PLR0913  (what a service knows)
+    def __init__(  # noqa: PLR0913  (the parts of a service)
         self,
         request: WireRequest,
         snapshot: Snapshot,
@@ -62,7 +62,7 @@ class Answer:
             pace: The size and delay of messages.
             part: The share of the files to send, if the request divides them.
             streams: The number of other running streams.
-            cache: Has the answers to earlier requests, and takes this one.
+            cache: Holds the answers to earlier requests, and records this one.
         """
         self.request = request
         self.version = snapshot.version

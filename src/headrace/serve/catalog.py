@@ -1,9 +1,11 @@
 """A bounded cache of the tables and snapshots of a server, shared by its requests.
 
 A table name and a version enter; a snapshot leaves. Every request for the newest version refreshes
-the cached snapshot, which reads only new commits. Snapshots of older versions are cached too.
+the cached snapshot, which reads only new commits. Snapshots of older versions are cached too, as
+long as their commits stay the same: a table may be dropped and created again at its address.
 """
 
+import time
 from collections import OrderedDict
 from threading import Lock
 from typing import Generic, TypeVar
@@ -11,14 +13,14 @@ from typing import Generic, TypeVar
 import msgspec
 
 from headrace import wiring
-from headrace.errors import TableNotFoundError, TableNotServedError
+from headrace.errors import HeadraceError, TableNotFoundError, TableNotServedError
 from headrace.metrics.event import Event
 from headrace.metrics.reporter import Reporter
 from headrace.serve.request import WireRequest
 from headrace.serve.root import Roots
 from headrace.storage.confined import ConfinedRoutingStore, ConfinedStore
 from headrace.storage.location import scheme_of
-from headrace.storage.store import Store
+from headrace.storage.store import RequestCost, Store
 from headrace.table import Snapshot, Table
 
 V = TypeVar("V")
@@ -27,6 +29,8 @@ DEFAULT_TABLES = 64
 """The number of tables, and of pinned snapshots, that stay open."""
 DEFAULT_CACHE_BYTES = 4 << 20
 """The size limit of each cache of an open table, of footers and of listings."""
+_RECENTLY_S = 1.0
+"""A pinned snapshot on a remote store is not verified again within this time."""
 
 
 class Catalog:
@@ -53,7 +57,7 @@ class Catalog:
         self._cache_bytes = cache_bytes
         self._newest: _Recent[Snapshot] = _Recent(max_tables)
         self._tables: _Recent[Table] = _Recent(max_tables)
-        self._pinned: _Recent[Snapshot] = _Recent(max_tables)
+        self._pinned: _Recent[_Pinned] = _Recent(max_tables)
 
     def snapshot(self, request: WireRequest) -> Snapshot:
         """Return the snapshot that a request asks for.
@@ -69,22 +73,33 @@ class Catalog:
             raise TableNotServedError(table=request.table, roots=self.roots.names) from error
 
     def _snapshot(self, request: WireRequest) -> Snapshot:
-        name, version = request.table, request.version
-        if version is not None:
-            key = f"{name}@{version}"
-            return self._pinned.get(key) or self._pinned.put(
-                key, self._table(name).snapshot(version)
-            )
+        name = request.table
+        table = self._table(name)
+        if request.version is not None:
+            pinned = self._pinned.get(f"{name}@{request.version}")
+            if pinned is not None and pinned.is_current():
+                return pinned.snapshot
+            return self._pin(name, table.snapshot(request.version))
         if request.as_of is not None:
-            return self._table(name).snapshot(as_of=request.as_of)
+            return self._pin(name, table.snapshot(as_of=request.as_of))
         known = self._newest.get(name)
-        self.roots.locate(name)  # even if cached: its folder may be a symlink by now
-        newest = self._table(name).snapshot() if known is None else known.refresh()
-        self._pinned.put(f"{name}@{newest.version}", newest)  # its tickets name this version
-        return self._newest.put(name, newest)
+        newest = table.snapshot() if known is None else known.refresh()
+        return self._newest.put(name, self._pin(name, newest))  # its tickets name this version
+
+    def _pin(self, name: str, snapshot: Snapshot) -> Snapshot:
+        """Cache a snapshot that was just read; return an equal one if it is already cached.
+
+        The cached answers of a snapshot belong to that very object.
+        """
+        key = f"{name}@{snapshot.version}"
+        pinned = self._pinned.get(key)
+        if pinned is None or not pinned.is_of(snapshot):
+            pinned = self._pinned.put(key, _Pinned(snapshot))
+        pinned.verified_at = time.monotonic()
+        return pinned.snapshot
 
     def _table(self, name: str) -> Table:
-        uri = self.roots.locate(name)
+        uri = self.roots.locate(name)  # even if cached: its folder may be a symlink by now
         return self._tables.get(name) or self._tables.put(name, self._open(name, uri))
 
     def _open(self, name: str, uri: str) -> Table:
@@ -104,6 +119,40 @@ class Catalog:
         if scheme_of(uri) == "file":
             return ConfinedStore(uri, allowed=self.roots.local_folders)
         return wiring.open_store(uri)
+
+
+class _Pinned:
+    """A snapshot of one version, and when its log was last seen unchanged."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.verified_at = time.monotonic()
+
+    def is_of(self, snapshot: Snapshot) -> bool:
+        """Return whether it has read the same log as another snapshot."""
+        return self.snapshot is snapshot or self.snapshot.state == snapshot.state
+
+    def is_current(self) -> bool:
+        """Return whether the commit of the version is still the one that was read."""
+        table, commit = self.snapshot.table, self.snapshot.segment.commit
+        if commit is None:
+            return False
+        store = table.data_store
+        is_remote = store.request_cost is RequestCost.REMOTE
+        if is_remote and time.monotonic() - self.verified_at < _RECENTLY_S:
+            return True
+        try:
+            listed = store.head(commit.path)
+        except HeadraceError:
+            return False  # reading the version again says what is wrong
+        if listed.size_bytes != commit.size_bytes or listed.etag != commit.etag:
+            return False
+        # Some stores list times to the millisecond, and give them to the second for one object.
+        unit_ms = 1_000 if is_remote else 1
+        if listed.modified_ms // unit_ms != commit.modified_ms // unit_ms:
+            return False
+        self.verified_at = time.monotonic()
+        return True
 
 
 class _Renaming:

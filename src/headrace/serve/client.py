@@ -4,19 +4,16 @@ Table names enter; snapshots, scans and rows leave, streamed as the server reads
 the ones that a local call would raise.
 """
 
-import ssl
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, Self
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 import msgspec
 import pyarrow as pa
 from pyarrow import flight
 
 from headrace import wiring
-from headrace.errors import HeadraceError, InvalidArgumentError, RemoteFailedError
+from headrace.errors import HeadraceError, InvalidArgumentError
 from headrace.log.segment import Segment
 from headrace.phases.snapshot import TableVersion
 from headrace.rows.option import RowOptions
@@ -24,11 +21,10 @@ from headrace.scan.argument import chosen_options, column_names, condition, whol
 from headrace.scan.options import ScanOptions
 from headrace.serve.client_error import remote_errors
 from headrace.serve.client_stream import RemoteReader, RemoteScan
+from headrace.serve.discovery import Certificates, find_flight
 from headrace.serve.request import Kind, WireRequest, make_request
 from headrace.serve.service import Description
 from headrace.table.handover import RowHandover
-
-_DISCOVERY_S = 10.0
 
 
 class Connection:
@@ -48,8 +44,10 @@ class Connection:
     ) -> None:
         """Take the address of a server; users call `headrace.connect`."""
         self._token = token
-        self._tls_root_certs = tls_root_certs
-        self.location = self._flight_location(location)
+        certificates = Certificates(
+            authority=tls_root_certs, chain=cert_chain, private_key=private_key
+        )
+        self.location = find_flight(location, token=token, certificates=certificates)
         secure = {"cert_chain": cert_chain, "private_key": private_key} if cert_chain else {}
         try:
             self._client = flight.FlightClient(
@@ -81,7 +79,7 @@ class Connection:
         return [result.body.to_pybytes() for result in results] == [b"ready"]
 
     def close(self) -> None:
-        """Close the connection; open streams break off."""
+        """Close the connection; this cancels open streams."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -118,23 +116,6 @@ class Connection:
         with remote_errors(self.location):
             return self._client.do_get(ticket, self.call_options)
 
-    def _flight_location(self, location: str) -> str:
-        """Return the Flight location: as given, or as reported by the server's HTTP endpoint."""
-        parts = urlsplit(location)
-        if parts.scheme not in {"http", "https"}:
-            return location
-        headers = {} if self._token is None else {"authorization": f"Bearer {self._token}"}
-        asked = Request(f"{location.rstrip('/')}/v1", headers=headers)  # noqa: S310  (checked)
-        authority = self._tls_root_certs
-        context = ssl.create_default_context(cadata=authority.decode() if authority else None)
-        try:
-            with urlopen(asked, timeout=_DISCOVERY_S, context=context) as reply:  # noqa: S310
-                port = msgspec.json.decode(reply.read(), type=dict[str, Any])["flight_port"]
-        except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
-            raise RemoteFailedError(location=location, reason=str(error)) from error
-        secure = "+tls" if parts.scheme == "https" else "+tcp"
-        return f"grpc{secure}://{parts.hostname}:{port}"
-
 
 class RemoteTable:
     """A table of a server."""
@@ -157,7 +138,7 @@ class RemoteTable:
             HeadraceError: as for `headrace.Table.snapshot`.
         """
         if as_of is not None and version is not None:
-            raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
+            raise InvalidArgumentError(argument="as_of", reason="use as_of or version, not both")
         moment = as_of.isoformat() if isinstance(as_of, datetime | date) else as_of
         number = None if version is None else whole_number("version", version)
         info = self.connection.info(make_request(self.name, version=number, as_of=moment))
@@ -271,6 +252,6 @@ class RemoteSnapshot(RowHandover):
 
 
 def _changed(options: ScanOptions, defaults: ScanOptions) -> dict[str, Any]:
-    """Return the options that differ from the defaults; the server's own apply to the rest."""
+    """Return the options that differ from the defaults; for others, the server's defaults apply."""
     names: Iterator[str] = iter(options.__struct_fields__)
     return {n: v for n in names if (v := getattr(options, n)) != getattr(defaults, n)}

@@ -62,7 +62,7 @@ def _refuse_constant(name: str) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object repeats a key")
     return entries
 
 
@@ -106,7 +106,7 @@ def _test(column: str, name: str, operand: Any) -> str:
     }
     if name not in known:
         tests = ", ".join((*_COMPARISONS, *known))
-        raise MalformedRequestError(reason=f"where has the test {name!r}; there are {tests}")
+        raise MalformedRequestError(reason=f"where has the unknown test {name!r}; use {tests}")
     return known[name]()
 
 
@@ -118,7 +118,7 @@ def _object(value: Any, where: str) -> dict[str, Any]:
 
 def _list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list) or not value:
-        raise MalformedRequestError(reason=f"where needs a list with an element after {name}")
+        raise MalformedRequestError(reason=f"where needs a non-empty list after {name}")
     return value
 
 
@@ -139,12 +139,12 @@ def _literal(value: Any) -> str:
         case str():
             return _quoted_text(value)
         case _:
-            raise MalformedRequestError(reason="where compares with a list or an object")
+            raise MalformedRequestError(reason="where compares a column with a list or an object")
 
 
 def _text_literal(value: Any, name: str) -> str:
     if not isinstance(value, str) or isinstance(value, _Number):
-        raise MalformedRequestError(reason=f"where needs a text after {name}")
+        raise MalformedRequestError(reason=f"where needs a string after {name}")
     return _quoted_text(value)
 
 
@@ -162,8 +162,8 @@ def _column(key: str) -> str:
     _check_text(key)
     if key.startswith("$"):
         raise MalformedRequestError(
-            reason=f"where has the operator {key!r}; there are $and, $or, $not, and a column "
-            "whose name begins with $ stands in back ticks"
+            reason=f"where has the unknown operator {key!r}; use $and, $or or $not, or put a "
+            "column name that begins with $ in back ticks"
         )
     return ".".join("`" + part.replace("`", "``") + "`" for part in _parts(key))
 
@@ -204,4 +204,4 @@ def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise MalformedRequestError(reason="where holds half of a surrogate pair") from error
+        raise MalformedRequestError(reason="where contains an unpaired surrogate") from error

@@ -110,13 +110,15 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
 
     def list_actions(self, context: Any) -> list[tuple[str, str]]:  # noqa: ARG002
         """List the actions of `DoAction`."""
-        return [("health", "Says whether the server takes requests.")]
+        return [("health", "Reports whether the server accepts requests.")]
 
     def do_action(self, context: Any, action: Any) -> list[bytes]:
         """Report whether the server accepts requests."""
         with self._request(context, "DoAction"):
+            if action.body is not None and action.body.size > MAX_REQUEST_BYTES:
+                raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
             if action.type != "health":
-                raise MalformedRequestError(reason="the only action is health")
+                raise MalformedRequestError(reason="the only supported action is health")
             return [b"draining" if self._service.slots.is_draining else b"ready"]
 
     def _messages(
@@ -194,7 +196,7 @@ class _CallerFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]
 
 def _refuse_uploads(method: Any) -> None:
     if method in _UPLOADS:
-        raise MalformedRequestError(reason="this server takes no uploads")
+        raise MalformedRequestError(reason="this server does not accept uploads")
 
 
 def _listed(table: str) -> flight.FlightInfo:
@@ -208,4 +210,4 @@ def _request_of(descriptor: Any) -> WireRequest:
     if descriptor.descriptor_type == flight.DescriptorType.PATH:
         parts = [part.decode("utf-8", "replace") for part in descriptor.path]
         return decode_request(msgspec.json.encode({"table": "/".join(parts)}))
-    raise MalformedRequestError(reason="a descriptor has a command, or the path of a table")
+    raise MalformedRequestError(reason="a descriptor must have a command, or the path of a table")

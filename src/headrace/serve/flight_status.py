@@ -1,13 +1,14 @@
 """Turns errors into Flight errors with the right gRPC status, the code and the text.
 
 For a Python error that is not a Flight error, Arrow sends the traceback along with the text. Only
-such errors map to the statuses INVALID_ARGUMENT and NOT_FOUND. So errors are raised again in
-functions whose code object names no file: the traceback then reveals nothing about the server.
+such errors map to the statuses INVALID_ARGUMENT and NOT_FOUND. Arrow sends the name of the error
+instead if the traceback cannot be formatted, so these errors refuse to be formatted. They are also
+raised in functions whose code object names no file, in case a traceback is formatted after all.
 """
 
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import pyarrow as pa
 from pyarrow import flight
@@ -36,13 +37,30 @@ T = TypeVar("T")
 Explain = Callable[[BaseException], Refusal]
 """Returns the text and code that a client may see for an error."""
 
+
+class _Unformatted:
+    """An error that `traceback.format_exception` fails to format."""
+
+    @property
+    def __suppress_context__(self) -> NoReturn:
+        raise RuntimeError("this error has no traceback")
+
+
+class Refused(_Unformatted, pa.ArrowInvalid):  # type: ignore[misc]
+    """The request is wrong: INVALID_ARGUMENT."""
+
+
+class NotFound(_Unformatted, pa.ArrowKeyError):  # type: ignore[misc]
+    """There is no such table or version: NOT_FOUND."""
+
+
 _STATUSES: tuple[tuple[type[HeadraceError] | tuple[type[HeadraceError], ...], Any], ...] = (
     (UnauthenticatedError, flight.FlightUnauthenticatedError),
     ((InvalidTicketError, TicketExpiredError), flight.FlightUnauthorizedError),
     ((ServerBusyError, ServerDrainingError), flight.FlightUnavailableError),
     (DeadlineExceededError, flight.FlightTimedOutError),
-    ((TableNotServedError, VersionNotFoundError, TimestampNotFoundError), pa.ArrowKeyError),
-    ((RequestError, TableError, RequestTooLargeError), pa.ArrowInvalid),
+    ((TableNotServedError, VersionNotFoundError, TimestampNotFoundError), NotFound),
+    ((RequestError, TableError, RequestTooLargeError), Refused),
     (HeadraceError, flight.FlightServerError),
 )
 """The gRPC status of each error, most specific first."""
@@ -51,8 +69,8 @@ _STATUSES: tuple[tuple[type[HeadraceError] | tuple[type[HeadraceError], ...], An
 def flight_error(error: BaseException, explain: Explain) -> Exception:
     """Return the Flight error for an error."""
     if isinstance(error, Cancelled):
-        gone: Exception = flight.FlightCancelledError("the client has gone")
-        return gone
+        cancelled: Exception = flight.FlightCancelledError("the client disconnected")
+        return cancelled
     refusal = explain(error)
     text = f"{refusal.code}: {refusal.message}"
     for kinds, status in _STATUSES:
@@ -71,7 +89,7 @@ def translated(call: Callable[P, T], explain: Explain) -> Callable[P, T]:
             return call(*args, **kwargs)
         except (StopIteration, GeneratorExit):
             raise
-        except BaseException as error:  # noqa: BLE001  (whatever it is, a client hears a status)
+        except BaseException as error:  # noqa: BLE001  (every error becomes a status)
             refused = flight_error(error, explain)
         raise refused
 

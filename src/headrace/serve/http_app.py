@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,6 +25,7 @@ from headrace.errors import (
     RequestTooLargeError,
     UnsupportedMediaError,
 )
+from headrace.serve.framing import OneLength
 from headrace.serve.http_status import status_of
 from headrace.serve.http_stream import AnswerResponse
 from headrace.serve.monitor import Access
@@ -67,6 +69,7 @@ def make_app(service: Service, *, flight_port: int | None = None) -> Starlette:
     return Starlette(
         routes=routes,
         lifespan=threads,
+        middleware=[Middleware(OneLength)],
         exception_handlers={HTTPException: api.refuse_http, Exception: api.refuse_fault},
     )
 
@@ -84,11 +87,11 @@ class _Api:
         async def handle(request: Request) -> Response:
             access = Access(
                 protocol="http",
-                method=f"{request.method} {request.url.path}",
+                method=f"{request.method} {request.scope['path']}",
                 peer="-" if request.client is None else f"{request.client.host}",
             )
             try:
-                access.caller = self._service.tokens.identify(request.headers.get("authorization"))
+                access.caller = self._service.tokens.identify(_authorization(request))
                 response = await handler(request, access)
             except HeadraceError as error:
                 with suppress(HeadraceError), self._service.recorded(access):
@@ -157,8 +160,12 @@ class _Api:
         asked = await read_request(request, kind)
         access.kind, access.table = kind, asked.table
         if asked.endpoints > 1:
-            raise MalformedRequestError(reason="endpoints is for Flight")
+            raise MalformedRequestError(reason="endpoints is supported over Flight only")
         answer = await asyncio.to_thread(self._service.open, asked)
+        if request.method == "HEAD":
+            head = Response(media_type=records.media_type)
+            del head.headers["content-length"]  # nobody knows it before the scan
+            return head
         return AnswerResponse(self._service, answer, access, records, refuse=self._refused)
 
     def refuse_http(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
@@ -179,13 +186,19 @@ class _Api:
         return _json({"error": self._service.refusal(error)}, status=status, headers=headers)
 
 
+def _authorization(request: Request) -> str | None:
+    """Return the `authorization` header; None if there are several, as for Flight."""
+    values = request.headers.getlist("authorization")
+    return values[0] if len(values) == 1 else None
+
+
 async def read_request(request: Request, kind: Kind) -> WireRequest:
     """Read the wire request from the query parameters or the body.
 
     Raises:
         MalformedRequestError, RequestTooLargeError, UnsupportedMediaError: it is not valid.
     """
-    if request.method == "GET":
+    if request.method in {"GET", "HEAD"}:
         return decode_request(_form_of(request), kind=kind)
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
@@ -194,7 +207,7 @@ async def read_request(request: Request, kind: Kind) -> WireRequest:
     if encoding != "identity":
         raise UnsupportedMediaError(header="content-encoding", value=encoding)
     if request.query_params:
-        raise MalformedRequestError(reason="a body and query parameters exclude each other")
+        raise MalformedRequestError(reason="use a body or query parameters, not both")
     body = bytearray()
     try:
         async with asyncio.timeout(_BODY_S):
@@ -203,7 +216,7 @@ async def read_request(request: Request, kind: Kind) -> WireRequest:
                 if len(body) > MAX_REQUEST_BYTES:
                     raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
     except (TimeoutError, ClientDisconnect) as error:
-        raise MalformedRequestError(reason="its body did not come in time") from error
+        raise MalformedRequestError(reason="the request body did not arrive in time") from error
     return decode_request(bytes(body), kind=kind)
 
 
@@ -213,11 +226,11 @@ def _form_of(request: Request) -> bytes:
     for name, value in request.query_params.multi_items():
         if name not in _PARAMETERS:
             known = ", ".join(sorted(_PARAMETERS))
-            raise MalformedRequestError(reason=f"no parameter {name!r}; there are {known}")
+            raise MalformedRequestError(reason=f"unknown parameter {name!r}; there are {known}")
         if name in form:
-            raise MalformedRequestError(reason=f"the parameter {name} stands twice")
+            raise MalformedRequestError(reason=f"the parameter {name} is repeated")
         form[name] = _value(name, value)
-    if len(request.url.query) > MAX_REQUEST_BYTES:
+    if len(request.scope["query_string"]) > MAX_REQUEST_BYTES:
         raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
     return msgspec.json.encode(form)
 

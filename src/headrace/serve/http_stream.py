@@ -45,12 +45,12 @@ class AnswerResponse(Response):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send the answer."""
-        gone = asyncio.ensure_future(_gone(receive))
+        disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
             with self._service.recorded(self._access):
-                await self._send_within_deadline(send, gone)
+                await self._send_within_deadline(send, disconnect)
         except Cancelled:
-            pass  # the client has disconnected, so there is nothing to send
+            pass  # the client disconnected
         except HeadraceError as error:
             if not self._has_started:
                 await self._refuse(error)(scope, receive, send)
@@ -58,26 +58,26 @@ class AnswerResponse(Response):
             line = self._records.fail(self._service.refusal(error))
             if not line or isinstance(error, DeadlineExceededError):
                 # An unfinished response shows the client that it is incomplete.
-                _logger.info("an answer broke off: %s", error.code)
+                _logger.info("an answer was cut off: %s", error.code)
                 return
             await send({"type": "http.response.body", "body": line, "more_body": False})
         finally:
-            gone.cancel()
+            disconnect.cancel()
 
-    async def _send_within_deadline(self, send: Any, gone: "asyncio.Future[None]") -> None:
+    async def _send_within_deadline(self, send: Any, disconnect: "asyncio.Future[None]") -> None:
         deadline_s = self._service.limits.deadline_s
         try:
             async with asyncio.timeout(deadline_s):
-                await self._send_all(send, gone)
+                await self._send_all(send, disconnect)
         except TimeoutError as error:
             raise DeadlineExceededError(deadline_s=deadline_s) from error
 
-    async def _send_all(self, send: Any, gone: "asyncio.Future[None]") -> None:
+    async def _send_all(self, send: Any, disconnect: "asyncio.Future[None]") -> None:
         answer, records = self._answer, self._records
         with self._service.streaming(answer, self._access) as check_time:
 
             def check() -> None:
-                if gone.done():
+                if disconnect.done():
                     raise Cancelled
                 check_time()
 
@@ -98,7 +98,7 @@ class AnswerResponse(Response):
                 while body is not None:
                     if body:
                         await send({"type": "http.response.body", "body": body, "more_body": True})
-                    if gone.done():
+                    if disconnect.done():
                         raise Cancelled
                     body = await asyncio.to_thread(following)
             except asyncio.CancelledError:
@@ -121,7 +121,7 @@ def _streamed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     return [*others, (b"cache-control", b"no-store")]
 
 
-async def _gone(receive: Any) -> None:
+async def _wait_for_disconnect(receive: Any) -> None:
     """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -36,7 +36,7 @@ class Access(msgspec.Struct, kw_only=True):
     """The number of files or rows sent."""
     first_ms: float | None = None
     is_cached: bool | None = None
-    """True if the answer came from the cache, else left out."""
+    """True if the answer came from the cache, else None, which the log omits."""
     duration_ms: float = 0.0
 
 
@@ -49,13 +49,13 @@ class Monitor:
         self._reporter = PrometheusReporter(self._registry)
         self._requests = Counter(
             "headrace_server_requests",
-            "Requests, by how they ended",
+            "Requests, by outcome",
             ("protocol", "method", "status"),
             registry=self._registry,
         )
         self._sent = Counter(
             "headrace_server_sent",
-            "Files and rows that were sent",
+            "Files and rows sent",
             ("kind",),
             registry=self._registry,
         )
@@ -68,7 +68,7 @@ class Monitor:
         )
         self._streams = Gauge(
             "headrace_server_streams",
-            "Streams that run",
+            "Running streams",
             registry=self._registry,
             multiprocess_mode="livesum",
         )

@@ -30,14 +30,14 @@ def describe_api() -> dict[str, Any]:
         },
         "security": [{"token": []}, {}],
         "paths": {
-            "/healthz": _plain("Whether the process is alive."),
-            "/readyz": _plain("Whether it takes requests.", 503),
-            "/metrics": _plain("Metrics for Prometheus.", 401, media="text/plain"),
-            "/v1": _plain("The server, and the port of its Flight half.", 401),
-            "/v1/tables": _plain("The names of the tables.", 401),
-            "/v1/snapshot": _asking("The version and schema of a table.", "application/json"),
-            "/v1/files": _asking("The live files of a table.", NDJSON, ARROW),
-            "/v1/rows": _asking("The rows of a table.", NDJSON, ARROW),
+            "/healthz": _get_path("Whether the process is alive."),
+            "/readyz": _get_path("Whether it accepts requests.", 503),
+            "/metrics": _get_path("Metrics for Prometheus.", 401, media="text/plain"),
+            "/v1": _get_path("The server, and the port of its Flight endpoint.", 401),
+            "/v1/tables": _get_path("The names of the tables.", 401),
+            "/v1/snapshot": _request_path("The version and schema of a table.", "application/json"),
+            "/v1/files": _request_path("The live files of a table.", NDJSON, ARROW),
+            "/v1/rows": _request_path("The rows of a table.", NDJSON, ARROW),
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -67,7 +67,7 @@ _REFUSALS = {
     410: "The version can no longer be read.",
     413: "The request is too large.",
     415: "The body is not plain JSON.",
-    422: "The table cannot give it.",
+    422: "The table does not support the request.",
     502: "The log or a data file is damaged, or the store failed.",
     503: "The server is busy, or shutting down.",
     504: "The answer took too long.",
@@ -77,17 +77,17 @@ _PARAMETERS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("where", {"type": "string"}, "A SQL condition, or a predicate in JSON."),
     ("limit", {"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}, "0 means all."),
     ("version", {"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}, "The version."),
-    ("as_of", {"type": "string", "minLength": 1, "maxLength": 100}, "The time to read."),
-    ("strategy", {"enum": ["auto", "reverse", "forward"]}, "The order of reading the log."),
-    ("columns", {"type": "string"}, "The columns, with commas between them."),
+    ("as_of", {"type": "string", "minLength": 1, "maxLength": 100}, "The time of the version."),
+    ("strategy", {"enum": ["auto", "reverse", "forward"]}, "The order in which the log is read."),
+    ("columns", {"type": "string"}, "The columns, separated by commas."),
 )
 
 
-def _plain(summary: str, *refused: int, media: str = "application/json") -> dict[str, Any]:
+def _get_path(summary: str, *refused: int, media: str = "application/json") -> dict[str, Any]:
     return {"get": {"summary": summary, "responses": _responses(refused, media)}}
 
 
-def _asking(summary: str, *media: str) -> dict[str, Any]:
+def _request_path(summary: str, *media: str) -> dict[str, Any]:
     responses = _responses(tuple(_REFUSALS), *media)
     parameters = [
         {

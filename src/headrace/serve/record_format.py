@@ -10,12 +10,15 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headrace.errors import NotAcceptableError
+from headrace.errors import MalformedRequestError, NotAcceptableError
+from headrace.serve.json_value import encode_lines
 from headrace.serve.outcome import Outcome, Refusal
 
 ARROW = "application/vnd.apache.arrow.stream"
 NDJSON = "application/x-ndjson"
 OUTCOME_KEY = b"headrace.outcome"
+_RESERVED = ("$outcome", "$error")
+"""The keys of the last JSON line."""
 _ANY = {"*/*", "application/*"}
 
 
@@ -79,14 +82,20 @@ class JsonLines(RecordFormat):
     media_type = NDJSON
 
     def begin(self, schema: pa.Schema) -> bytes:
-        """Return nothing; values that JSON cannot represent are written as strings."""
-        self._encoder = msgspec.json.Encoder(enc_hook=str)
-        del schema
+        """Return nothing.
+
+        Raises:
+            MalformedRequestError: a row could be taken for the last line.
+        """
+        for name in _RESERVED:
+            if name in schema.names:
+                reason = f"JSON lines reserve {name}, a column here: accept {ARROW}, or set columns"
+                raise MalformedRequestError(reason=reason)
         return b""
 
     def write(self, batch: pa.RecordBatch) -> bytes:
         """Encode one line per record."""
-        return self._encoder.encode_lines(batch.to_pylist(maps_as_pydicts="lossy"))
+        return encode_lines(batch)
 
     def end(self, empty: pa.RecordBatch, outcome: Outcome) -> bytes:  # noqa: ARG002
         """Return the outcome as a line."""

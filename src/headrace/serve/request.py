@@ -82,7 +82,7 @@ class WireRequest(
         try:
             return msgspec.json.decode(raw, type=str)
         except msgspec.MsgspecError as error:
-            reason = "where must be a text in SQL, or an object"
+            reason = "where must be a SQL string or an object"
             raise MalformedRequestError(reason=reason) from error
 
     @property
@@ -106,7 +106,7 @@ class WireRequest(
             given["strategy"] = self.strategy
         for name in given:
             if name not in kind.__struct_fields__:
-                reason = f"the option {name} is for rows, and kind is {self.kind}"
+                reason = f"the option {name} is for rows, but kind is {self.kind}"
                 raise MalformedRequestError(reason=reason)
         return given
 
@@ -145,17 +145,17 @@ def checked(request: WireRequest) -> WireRequest:
         MalformedRequestError: they do not.
     """
     if request.version is not None and request.as_of is not None:
-        raise MalformedRequestError(reason="version and as_of exclude each other")
+        raise MalformedRequestError(reason="use version or as_of, not both")
     if request.endpoints > 1 and (request.most is not None or request.kind == "rows"):
         raise MalformedRequestError(
-            reason="endpoints divides all files of a table: leave out limit, and ask for files"
+            reason="endpoints divides all files of a table: request files, without a limit"
         )
-    request.condition  # noqa: B018  (a condition that cannot be read is refused at once)
+    request.condition  # noqa: B018  (refuses a malformed condition at once)
     request._overrides(RowOptions if request.kind == "rows" else ScanOptions)  # noqa: SLF001
     return request
 
 
-def make_request(  # noqa: PLR0913  (one parameter a key)
+def make_request(  # noqa: PLR0913  (one parameter per key)
     table: str,
     *,
     kind: Kind = "files",

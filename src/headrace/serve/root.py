@@ -17,6 +17,9 @@ from headrace.storage.location import local_root, scheme_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[^/\\%?#*:\x00-\x1f\x7f]{1,255}")
+_LONGEST_SEGMENT_BYTES = 255
+_LONGEST_PATH_BYTES = 3_840
+"""The longest local path of a table. The system allows 4,096 bytes with the names in its log."""
 _LISTED_DEPTH = 4
 _LISTED_TABLES = 10_000
 
@@ -54,7 +57,7 @@ class Roots:
                 reason = f"{word!r} is not NAME=URI, such as lake=/data/lake"
                 raise InvalidArgumentError(argument="--root", reason=reason)
             if any(root.name == name for root in roots):
-                reason = f"the name {name} is given twice"
+                reason = f"the name {name} is repeated"
                 raise InvalidArgumentError(argument="--root", reason=reason)
             is_local = scheme_of(uri) == "file"
             roots.append(Root(name=name, uri=local_root(uri) if is_local else uri.rstrip("/")))
@@ -85,7 +88,7 @@ class Roots:
         """
         name, *below = table.split("/")
         root = self._roots.get(name)
-        if root is None or not all(_SEGMENT.fullmatch(segment) for segment in below):
+        if root is None or not all(_is_segment(segment) for segment in below):
             raise TableNotServedError(table=table, roots=self.names)
         uri = "/".join((root.uri, *below))
         if root.is_local and not _is_below(uri, root.uri):
@@ -112,7 +115,19 @@ class Roots:
         return text
 
 
+def _is_segment(text: str) -> bool:
+    """Return whether a text may be one part of a table name."""
+    if not _SEGMENT.fullmatch(text):
+        return False
+    try:
+        return len(text.encode()) <= _LONGEST_SEGMENT_BYTES
+    except UnicodeEncodeError:  # half of a surrogate pair, or a folder name that is not UTF-8
+        return False
+
+
 def _is_below(folder: str, root: str) -> bool:
+    if len(folder.encode()) > _LONGEST_PATH_BYTES:
+        return False
     return f"{real_folder(folder)}/".startswith(f"{real_folder(root).rstrip('/')}/")
 
 
@@ -121,7 +136,7 @@ def _tables_below(root: Root) -> Iterator[str]:
         relative = os.path.relpath(folder, root.uri)
         parts = [] if relative == "." else relative.split("/")
         if LOG_DIRECTORY in below:
-            if all(_SEGMENT.fullmatch(part) for part in parts):
+            if all(map(_is_segment, parts)):
                 yield "/".join((root.name, *parts))
             below.clear()
         elif len(parts) >= _LISTED_DEPTH:

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from headrace.errors import UnsafePathError
 from headrace.storage.location import resolve
 
-_DOUBTFUL = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)|(^|/)\.\.(/|$)|%(2[eEfF]|[01]|7[fF])"
+_UNSAFE = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)|(^|/)\.\.(/|$)|%(2[eEfF]|[01]|7[fF])"
 """Matches absolute paths and paths with `..`, even escaped, and escaped control characters."""
-_SLASH_AND_DOT = int.from_bytes(b"/.", "little")
+_PARENT = r"(^|/)\.\.(/|$)"
 
 
 class FileGuard:
@@ -49,17 +49,23 @@ class FileGuard:
             for uri in uris.filter(pc.invert(inside)).to_pylist():
                 if not uri.startswith(self._prefixes):
                     raise UnsafePathError(path=uri, reason="it is outside of the served roots")
+        # An absolute path may name a root and leave it again. The regular expression is slow.
+        if _has_pair(_text_of(uris), b".."):
+            leaving = uris.filter(pc.match_substring_regex(uris, _PARENT))
+            for uri in leaving.to_pylist():
+                raise UnsafePathError(path=uri, reason="it leads out of its folder")
 
     def _check_paths(self, paths: pa.StringArray) -> None:
-        if not _some_are_doubtful(paths):
+        if not _may_be_unsafe(paths):
             return
-        doubtful = pc.match_substring_regex(paths, _DOUBTFUL)
-        if pc.any(doubtful).as_py():
-            unsure = paths.filter(doubtful).to_pylist()
-            self._check_uris(pa.array([resolve(self._root, path) for path in unsure], pa.string()))
+        is_suspect = pc.match_substring_regex(paths, _UNSAFE)
+        if pc.any(is_suspect).as_py():
+            suspects = paths.filter(is_suspect).to_pylist()
+            uris = [resolve(self._root, path) for path in suspects]
+            self._check_uris(pa.array(uris, pa.string()))
 
 
-def _some_are_doubtful(paths: pa.StringArray) -> bool:
+def _may_be_unsafe(paths: pa.StringArray) -> bool:
     """Return whether the regular expression may match.
 
     True if a path begins with a slash or two dots, has a dot after a slash, a colon, or an escape.
@@ -67,16 +73,23 @@ def _some_are_doubtful(paths: pa.StringArray) -> bool:
     """
     if any(pc.any(pc.starts_with(paths, first)).as_py() for first in ("/", "..")):
         return True
+    content = _text_of(paths)
+    return b":" in content or b"%" in content or _has_pair(content, b"/.")
+
+
+def _text_of(paths: pa.StringArray) -> bytes:
+    """Return the concatenated values."""
     _, offsets, text = paths.buffers()
     if text is None or not len(paths):
-        return False
+        return b""
     ends = memoryview(offsets).cast("i")[paths.offset : paths.offset + len(paths) + 1]
-    content = bytes(memoryview(text)[ends[0] : ends[-1]])
-    if b":" in content or b"%" in content:
-        return True
-    if len(content) < len(b"/."):
-        return False
+    return bytes(memoryview(text)[ends[0] : ends[-1]])
+
+
+def _has_pair(content: bytes, pair: bytes) -> bool:
+    """Return whether two bytes follow each other, possibly at the border of two values."""
+    number = int.from_bytes(pair, "little")
     return any(  # compares byte pairs, at even and at odd offsets
-        (np.frombuffer(content, "<u2", (len(content) - start) // 2, start) == _SLASH_AND_DOT).any()
-        for start in (0, 1)[: len(content) - 1]
+        (np.frombuffer(content, "<u2", (len(content) - start) // 2, start) == number).any()
+        for start in range(min(2, len(content) - 1))
     )

@@ -27,12 +27,13 @@ from headrace.serve.http_app import make_app
 from headrace.serve.root import Roots
 from headrace.serve.service import Service
 from headrace.serve.setting import Address, ServerSettings
-from headrace.serve.slow_client import PatientlessProtocol
+from headrace.serve.slow_client import HeaderTimeoutProtocol
 from headrace.serve.ticket import TicketSigner
 
 _logger = logging.getLogger("headrace.serve")
 _LONGEST_HEAD = 128 << 10
 _START_S = 10.0
+_END_S = 2.0
 
 
 class RunningServer:
@@ -46,6 +47,8 @@ class RunningServer:
         """
         settings.check()
         self.settings = settings
+        self.has_stalled_calls = False
+        """Whether Flight calls were still blocked by their clients when the server stopped."""
         self.service = Service(
             Roots.parse(settings.roots),
             tokens=settings.read_tokens(),
@@ -80,7 +83,7 @@ class RunningServer:
             secure |= {"ssl_ca_certs": str(settings.mtls_ca), "ssl_cert_reqs": ssl.CERT_REQUIRED}
         return uvicorn.Config(
             make_app(self.service, flight_port=self.flight_port),
-            http=PatientlessProtocol,
+            http=HeaderTimeoutProtocol,
             ws="none",
             lifespan="on",
             loop="asyncio",
@@ -98,7 +101,9 @@ class RunningServer:
         while not self._http.started:
             if not self._thread.is_alive() or time.monotonic() > until:
                 self._flight.shutdown()
-                raise InvalidArgumentError(argument="--listen", reason="HTTP does not start")
+                raise InvalidArgumentError(
+                    argument="--listen", reason="the HTTP endpoint did not start"
+                )
             time.sleep(0.002)
 
     def drain(self) -> int:
@@ -107,17 +112,22 @@ class RunningServer:
         Returns the number of streams that were stopped.
         """
         stopped = self.service.slots.drain(patience_s=self.settings.drain_s)
-        self._http.should_exit = True
-        self._flight.shutdown()
-        self._thread.join(_START_S)
+        self._stop_listening()
         return stopped
 
     def close(self) -> None:
         """Stop at once."""
         self.service.slots.drain(patience_s=0.0)
+        self._stop_listening()
+
+    def _stop_listening(self) -> None:
+        """Stop both endpoints, without waiting for clients that do not read."""
         self._http.should_exit = True
-        self._flight.shutdown()
+        ending = threading.Thread(target=self._flight.shutdown, name="headrace-end", daemon=True)
+        ending.start()
         self._thread.join(_START_S)
+        ending.join(_END_S)
+        self.has_stalled_calls = ending.is_alive()
 
     def __enter__(self) -> Self:
         return self
@@ -141,23 +151,40 @@ def run_server(settings: ServerSettings) -> None:
 
 def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
     _set_up_logging(settings)
-    leaving = threading.Event()
+    shutdown = threading.Event()
 
-    def leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (signal calls it)
-        leaving.set()
+    def request_shutdown(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (signal calls it)
+        shutdown.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, leave)
+        signal.signal(number, request_shutdown)
+    _shut_down_with_parent(shutdown)
     server = RunningServer(settings, ticket_key=ticket_key)
     sys.stderr.write(
         f"headrace serves {', '.join(server.service.roots.names)}: "
-        f"HTTP at {settings.http_address.host}:{server.http_port}, "
-        f"Flight at {settings.flight_address.host}:{server.flight_port}\n"
+        f"HTTP at {Address(settings.http_address.host, server.http_port)}, "
+        f"Flight at {Address(settings.flight_address.host, server.flight_port)}\n"
     )
     sys.stderr.flush()
-    leaving.wait()
+    shutdown.wait()
     stopped = server.drain()
     _logger.info("drained; %d streams were stopped", stopped)
+    if server.has_stalled_calls:  # Arrow would wait for their clients when Python ends
+        logging.shutdown()
+        os._exit(0)
+
+
+def _shut_down_with_parent(shutdown: threading.Event) -> None:
+    """End a worker when the process that started it has been killed."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        shutdown.set()
+
+    threading.Thread(target=wait, name="headrace-parent", daemon=True).start()
 
 
 def _run_workers(settings: ServerSettings) -> None:
@@ -175,20 +202,20 @@ def _run_workers(settings: ServerSettings) -> None:
             )
             for number in range(settings.workers)
         ]
-        leaving = threading.Event()
+        shutdown = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: leaving.set())
+            signal.signal(number, lambda *_: shutdown.set())
         for worker in workers:
             worker.start()
-        while not leaving.wait(0.2) and all(worker.is_alive() for worker in workers):
+        while not shutdown.wait(0.2) and all(worker.is_alive() for worker in workers):
             pass
-        for worker in workers:  # also if one has died: all restart together
+        for worker in workers:  # also after one has died: a supervisor restarts all of them
             if worker.is_alive():
                 worker.terminate()
         for worker in workers:
             worker.join(settings.drain_s + _START_S)
-        if not leaving.is_set():
-            raise InvalidArgumentError(argument="--workers", reason="a worker has ended by itself")
+        if not shutdown.is_set():
+            raise InvalidArgumentError(argument="--workers", reason="a worker exited unexpectedly")
 
 
 def _set_up_logging(settings: ServerSettings) -> None:

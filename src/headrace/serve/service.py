@@ -24,7 +24,7 @@ from headrace.serve.pace import Pace
 from headrace.serve.request import WireRequest
 from headrace.serve.root import Roots
 from headrace.serve.stream_slot import StreamSlots
-from headrace.serve.ticket import Ticket, TicketSigner
+from headrace.serve.ticket import MAX_TICKET_BYTES, Ticket, TicketSigner
 from headrace.serve.token import Tokens
 from headrace.table import Snapshot
 
@@ -61,7 +61,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 class Service:
     """Answers requests."""
 
-    def __init__(  # noqa: PLR0913  (its parts)
+    def __init__(  # noqa: PLR0913  (the parts of a service)
         self,
         roots: Roots,
         *,
@@ -130,6 +130,8 @@ class Service:
             HeadraceError: the request can no longer be answered.
         """
         self.slots.refuse_when_draining()
+        if len(ticket) > MAX_TICKET_BYTES:
+            self.slots.release_memory()  # gRPC buffered all of it before it could be refused
         granted: Ticket = self.tickets.check(ticket, caller=caller)
         snapshot = self._catalog.snapshot(granted.request)
         if snapshot.metadata.id != granted.table_id:
@@ -185,7 +187,7 @@ class Service:
         if isinstance(error, HeadraceError):
             return Refusal.of(error, self.roots.redact(str(error)))
         _logger.error("a request failed", exc_info=error)
-        return Refusal(code="INTERNAL", message="the server failed; its log has the reason")
+        return Refusal(code="INTERNAL", message="the server failed; see its log")
 
     def _answer(self, request: WireRequest, snapshot: Snapshot, *, part: int = 0) -> Answer:
         return Answer(

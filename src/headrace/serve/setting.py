@@ -93,8 +93,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         cannot share one.
         """
         flight = self.flight_address
-        own = Address(flight.host, flight.port + number)
-        return msgspec.structs.replace(self, flight_listen=str(own))
+        address = Address(flight.host, flight.port + number)
+        return msgspec.structs.replace(self, flight_listen=str(address))
 
     def limits(self) -> Limits:
         """Return the limits of each worker."""
@@ -156,7 +156,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         tls = self.read_tls()
         knows_callers = self.token_file is not None or (tls is not None and tls.client_authority)
         if not knows_callers and not all(address.is_loopback for address in addresses):
-            reason = "others could read all tables; give --token-file, or --mtls-ca"
+            reason = "other machines could read all tables; add --token-file or --mtls-ca"
             raise InvalidArgumentError(argument="--listen", reason=reason)
         self.read_tokens()
         self.read_ticket_key()
@@ -165,9 +165,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse ports that cannot work with several workers."""
         http, flight = self.http_address, self.flight_address
         if not http.port or not flight.port:
-            reason = "several workers share a port, so name one"
+            reason = "several workers share the port, so it must not be 0"
             raise InvalidArgumentError(argument="--listen", reason=reason)
         last = flight.port + self.workers - 1
         if last > _LARGEST_PORT or (http.host == flight.host and flight.port <= http.port <= last):
-            reason = f"each worker needs a port of its own, {flight.port} to {last}"
+            reason = f"each worker needs a separate Flight port, {flight.port} to {last}"
             raise InvalidArgumentError(argument="--flight-listen", reason=reason)

@@ -55,7 +55,7 @@ def open_share(
     def batches() -> Generator[pa.RecordBatch, None, None]:
         for batch in run.drive(phase):
             for files in arrow_batches(batch, scan.context, columns):
-                reading.meter.give(files.num_rows)
+                reading.meter.count_emitted(files.num_rows)
                 yield files.replace_schema_metadata(label)
 
     return BatchReader(batches(), cancellation=reading.cancellation)

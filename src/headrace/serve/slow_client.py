@@ -1,4 +1,4 @@
-"""An HTTP protocol for uvicorn that drops clients that send their headers too slowly."""
+"""An HTTP protocol for uvicorn that drops clients that send headers or read answers too slowly."""
 
 import asyncio
 from typing import Any
@@ -7,16 +7,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0
 """The time that a client may take from connecting to the end of its headers."""
+CLOSING_S = 5.0
+"""How long a client may take to read pending data after the server closes the connection."""
 
 
-class PatientlessProtocol(H11Protocol):
+class HeaderTimeoutProtocol(H11Protocol):
     """uvicorn's protocol with a timeout for headers."""
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Start the timeout for the headers of the first request."""
-        super().connection_made(transport)
+        self._closing = _ClosingTransport(transport, self.loop)
+        super().connection_made(self._closing)  # type: ignore[arg-type]
         self._start_waiting()
 
     def data_received(self, data: bytes) -> None:
@@ -28,8 +31,9 @@ class PatientlessProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timeout."""
+        """Stop the timeouts."""
         self._stop_waiting()
+        self._closing.forget_timeout()
         super().connection_lost(exc)
 
     def _is_answering(self) -> bool:
@@ -48,3 +52,29 @@ class PatientlessProtocol(H11Protocol):
         self._timer = None
         if not self._is_answering():
             self.transport.abort()
+
+
+class _ClosingTransport:
+    """A transport whose `close` takes a limited time.
+
+    asyncio sends all buffered bytes before it closes a connection, and so would keep the connection
+    of a client that no longer reads.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+
+    def close(self) -> None:
+        if not self._transport.is_closing():
+            self._timer = self._loop.call_later(CLOSING_S, self._transport.abort)
+            self._transport.close()
+
+    def forget_timeout(self) -> None:
+        """Stop the timeout: a transport that has closed cannot be aborted."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)

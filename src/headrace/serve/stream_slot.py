@@ -1,7 +1,8 @@
 """Limits the number and duration of streams, and drains them on shutdown.
 
-A stream holds a slot until it ends. A watchdog thread stops overdue streams, since the thread of
-a client that reads nothing is blocked in the network.
+A stream holds a slot until it ends, at most until its deadline. A watchdog thread stops overdue
+streams and frees their slots, since the thread of a client that reads nothing is blocked in the
+network and does not notice.
 """
 
 import threading
@@ -139,9 +140,12 @@ class StreamSlots:
                 elif not self._running and not self._has_ended:
                     self._watchdog = None
                     return
-                overdue = [r for r in self._running.values() if r.until < now and not r.was_stopped]
-            for running in overdue:
-                running.was_stopped = True
+                overdue = {n: r for n, r in self._running.items() if r.until < now}
+                for number in overdue:
+                    del self._running[number]
+                    self._has_ended = True
+                self._changed.notify_all()
+            for running in overdue.values():
                 running.stop()
             if releases:
                 self._release()
@@ -150,5 +154,4 @@ class StreamSlots:
 class _Running(msgspec.Struct, kw_only=True):
     stop: Callable[[], None]
     until: float
-    was_stopped: bool = False
     is_drained: bool = False

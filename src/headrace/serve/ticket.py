@@ -17,7 +17,7 @@ from headrace.serve.request import WireRequest, decode_request
 
 _MAGIC = b"hrt1"
 _SIGNATURE_BYTES = 32
-_LARGEST = 128 << 10
+MAX_TICKET_BYTES = 128 << 10
 _SHORTEST_KEY = 32
 
 
@@ -75,7 +75,7 @@ class TicketSigner:
             InvalidTicketError: it was not issued with this key, or not for this caller.
             TicketExpiredError: it is too old.
         """
-        if len(ticket) > _LARGEST or not ticket.startswith(_MAGIC):
+        if len(ticket) > MAX_TICKET_BYTES or not ticket.startswith(_MAGIC):
             raise InvalidTicketError  # before a slice copies it
         head = len(_MAGIC) + _SIGNATURE_BYTES
         signature, payload = ticket[len(_MAGIC) : head], ticket[head:]
@@ -109,6 +109,6 @@ def read_ticket_key(path: Path) -> bytes:
     except OSError as error:
         raise InvalidArgumentError(argument="--ticket-key-file", reason=str(error)) from error
     if len(key) < _SHORTEST_KEY:
-        reason = f"it must hold {_SHORTEST_KEY} bytes or more; try: openssl rand -hex 32"
+        reason = f"it must have at least {_SHORTEST_KEY} bytes; try: openssl rand -hex 32"
         raise InvalidArgumentError(argument="--ticket-key-file", reason=reason)
     return key

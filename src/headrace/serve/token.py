@@ -46,14 +46,16 @@ class Tokens:
                 continue
             match = _LINE.fullmatch(line.strip())
             if match is None or len(match["token"]) < SHORTEST_TOKEN:
-                reason = f"line {number} is not name:token with {SHORTEST_TOKEN} characters or more"
+                reason = (
+                    f"line {number} is not name:token with at least {SHORTEST_TOKEN} characters"
+                )
                 raise InvalidArgumentError(argument="--token-file", reason=reason)
             if match["name"] in tokens:
-                reason = f"line {number} names {match['name']} a second time"
+                reason = f"line {number} repeats the name {match['name']}"
                 raise InvalidArgumentError(argument="--token-file", reason=reason)
             tokens[match["name"]] = match["token"]
         if not tokens:
-            raise InvalidArgumentError(argument="--token-file", reason="it holds no token")
+            raise InvalidArgumentError(argument="--token-file", reason="it contains no token")
         return cls(tokens)
 
     def identify(self, authorization: str | None) -> str:

@@ -36,6 +36,7 @@ def connect(
     Raises:
         InvalidArgumentError: `location` is not an address.
         RemoteFailedError: the HTTP endpoint was given and does not answer.
+        UnauthenticatedError: the HTTP endpoint was given and refuses the token.
     """
     from headrace.serve.client import Connection  # noqa: PLC0415
 

@@ -80,6 +80,6 @@ def build_library(folder: Path) -> list[Path]:
             raise BuildFailedError(reason=f"the library cannot be compiled: {error}") from error
         ending = Path(library).suffix
         libraries = [Path(shutil.copy(library, folder / f"{name}{ending}")) for name in NAMES]
-    beside = [Path(shutil.copy(HERE / name, folder)) for name in ("headrace.h", "example.c")]
+    copies = [Path(shutil.copy(HERE / name, folder)) for name in ("headrace.h", "example.c")]
     sources = Path(shutil.copytree(CSHARP, folder / "csharp", dirs_exist_ok=True))
-    return [*libraries, *beside, sources]
+    return [*libraries, *copies, sources]

@@ -1,7 +1,8 @@
 """The Python side of the C library, which runs in the embedded interpreter.
 
-Pointers of the host enter; a status leaves, and files through the loop in C. It raises nothing
-and writes nothing to the host's standard error: `headrace_last_error` returns the error text.
+Pointers from the host enter. Files leave through a loop in C that calls the host back, then a
+status. It raises nothing and writes nothing to the host's standard error: `headrace_last_error`
+returns the error text.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,7 +40,6 @@ _STATUSES: tuple[tuple[type[HeadraceError], int], ...] = (
     (SetupError, -6),
 )
 _AT_ONCE = Pace(rows=1, delay_s=0.0)
-_TAKEN, _REFUSED, _CALLED_OFF = 0, 1, 2
 
 Emit = Callable[[pa.RecordBatch], int]
 
@@ -74,7 +74,7 @@ class _Library:
                 )
                 return ending
 
-            status.append(self._give(scan, ["uri", "size_bytes"], emit))
+            status.append(self._emit_all(scan, ["uri", "size_bytes"], emit))
         return status[-1] + BASE
 
     def scan(self, request_json: Any, callback: Any, user_data: Any, cancellation: Any) -> int:
@@ -82,7 +82,7 @@ class _Library:
         with self._status() as status:
             request = self._request(request_json)
             if request.kind != "files":
-                raise MalformedRequestError(reason="rows come by headrace_open_stream")
+                raise MalformedRequestError(reason="use headrace_open_stream for rows")
             scan = _files(request, _snapshot(request))
 
             def emit(batch: pa.RecordBatch) -> int:
@@ -109,7 +109,7 @@ class _Library:
                     raise Cancelled
 
             columns = ["uri", "size_bytes", "modified_ms", "partition_values"]
-            status.append(self._give(scan, columns, emit, check=check))
+            status.append(self._emit_all(scan, columns, emit, check=check))
         return status[-1] + BASE
 
     def open_stream(self, request_json: Any, out: Any) -> int:
@@ -127,13 +127,13 @@ class _Library:
             else:
                 scan = _files(request, snapshot)
                 names = request.columns
-                source = scan if names is None else _Chosen(scan, names)
+                source = scan if names is None else _SelectedColumns(scan, names)
                 reader = pa.RecordBatchReader.from_stream(source)
             reader._export_to_c(int(self._ffi.cast("uintptr_t", out)))  # noqa: SLF001  (Arrow's own)
             status.append(DONE)
         return status[-1] + BASE
 
-    def _give(
+    def _emit_all(
         self,
         scan: Scan,
         columns: list[str],
@@ -145,11 +145,11 @@ class _Library:
         try:
             while (batch := messages.next_message(check)) is not None:
                 match emit(batch):
-                    case 0:
+                    case 0:  # all files were emitted
                         continue
-                    case 1:
+                    case 1:  # the callback stopped the scan
                         return STOPPED
-                    case 2:
+                    case 2:  # the host cancelled it
                         raise Cancelled
                     case _:
                         raise MemoryError
@@ -164,23 +164,23 @@ class _Library:
         try:
             yield status
         except Cancelled:
-            self._tell("CANCELLED: the scan was cancelled")
+            self._set_error("CANCELLED: the scan was cancelled")
             status.append(CANCELLED)
         except HeadraceError as error:
-            self._tell(f"{error.code}: {error}")
+            self._set_error(f"{error.code}: {error}")
             statuses = (number for kind, number in _STATUSES if isinstance(error, kind))
             status.append(next(statuses, INTERNAL))
         except BaseException as error:  # noqa: BLE001  (a host cannot catch it)
-            self._tell(f"INTERNAL: {type(error).__name__}: {error}")
+            self._set_error(f"INTERNAL: {type(error).__name__}: {error}")
             status.append(INTERNAL)
 
-    def _tell(self, text: str) -> None:
+    def _set_error(self, text: str) -> None:
         self._lib.headrace_set_error(text.encode("utf-8", "replace"))
 
     def _request(self, pointer: Any) -> WireRequest:
         request = decode_request(self._text(pointer, "request_json") or "")
         if request.endpoints > 1:
-            raise MalformedRequestError(reason="endpoints is for a server")
+            raise MalformedRequestError(reason="endpoints is supported by a server only")
         return request
 
     def _text(self, pointer: Any, argument: str) -> str | None:
@@ -203,7 +203,7 @@ class _Library:
         return self._ffi.cast("int64_t *", column.buffers()[1].address + 8 * column.offset)
 
 
-class _Chosen:
+class _SelectedColumns:
     """Exports selected columns of a scan as an Arrow stream."""
 
     def __init__(self, scan: Scan, columns: tuple[str, ...]) -> None:

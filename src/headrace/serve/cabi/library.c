@@ -1,7 +1,7 @@
-/* The part of the library that is C: what the host calls, and the loop that calls the host.
+/* The C part of the library: the exported functions, and the loop that calls the host back.
  *
- * Python gives a whole batch of files at once; this loop hands them out one by one, without the
- * interpreter's lock. cffi includes this text after its own, so Python.h is there.
+ * Python passes whole batches of files; the loop passes them to the host one by one, without
+ * holding the GIL. cffi compiles this file after its own preamble, which includes Python.h.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -26,9 +26,9 @@ static void headrace_set_error(const char *text) {
 }
 
 EXPORT headrace_cancellation *headrace_cancellation_new(void) {
-  headrace_cancellation *made = malloc(sizeof *made);
-  if (made) atomic_init(&made->requested, 0);
-  return made;
+  headrace_cancellation *cancellation = malloc(sizeof *cancellation);
+  if (cancellation) atomic_init(&cancellation->requested, 0);
+  return cancellation;
 }
 
 EXPORT void headrace_cancellation_request(headrace_cancellation *cancellation) {
@@ -41,37 +41,38 @@ static int headrace_is_cancelled(headrace_cancellation *cancellation) {
   return cancellation && atomic_load(&cancellation->requested);
 }
 
-/* A text column of Arrow: offsets and bytes. */
+/* Copies a row of an Arrow string column into `scratch` as a null-terminated string. Returns NULL
+ * if there is no memory. */
 static const char *text_at(char **scratch, size_t *room, const int32_t *offsets, const char *bytes,
                            int64_t row) {
   size_t size = (size_t)(offsets[row + 1] - offsets[row]);
   if (size + 1 > *room) {
-    size_t wanted = 2 * (size + 1);
-    char *grown = realloc(*scratch, wanted);
+    size_t capacity = 2 * (size + 1);
+    char *grown = realloc(*scratch, capacity);
     if (!grown) return NULL;
     *scratch = grown;
-    *room = wanted;
+    *room = capacity;
   }
   memcpy(*scratch, bytes + offsets[row], size);
   (*scratch)[size] = 0;
   return *scratch;
 }
 
-/* How a batch was taken: to its end, stopped, cancelled, or without memory. */
-enum { TAKEN = 0, REFUSED = 1, CALLED_OFF = 2, NO_MEMORY = 3 };
+/* How emitting a batch ended; `embedded.py` knows these numbers. */
+enum { ALL_EMITTED = 0, CALLBACK_STOPPED = 1, SCAN_CANCELLED = 2, NO_MEMORY = 3 };
 
 static int headrace_emit_plain(delta_file_callback callback, int64_t rows,
                                const int32_t *path_offsets, const char *paths,
                                const int64_t *sizes) {
   char *scratch = NULL;
   size_t room = 0;
-  int ending = TAKEN;
-  for (int64_t row = 0; row < rows && ending == TAKEN; row++) {
+  int ending = ALL_EMITTED;
+  for (int64_t row = 0; row < rows && ending == ALL_EMITTED; row++) {
     const char *path = text_at(&scratch, &room, path_offsets, paths, row);
     if (!path)
       ending = NO_MEMORY;
     else if (!callback(path, sizes[row]))
-      ending = REFUSED;
+      ending = CALLBACK_STOPPED;
   }
   free(scratch);
   return ending;
@@ -84,8 +85,8 @@ static int headrace_emit_files(headrace_file_callback callback, void *user_data,
                                const int32_t *value_offsets, const char *values) {
   char *path_scratch = NULL, *value_scratch = NULL;
   size_t path_room = 0, value_room = 0;
-  int ending = TAKEN;
-  for (int64_t row = 0; row < rows && ending == TAKEN; row++) {
+  int ending = ALL_EMITTED;
+  for (int64_t row = 0; row < rows && ending == ALL_EMITTED; row++) {
     struct headrace_file file = {
         .path = text_at(&path_scratch, &path_room, path_offsets, paths, row),
         .size_bytes = sizes[row],
@@ -94,16 +95,17 @@ static int headrace_emit_files(headrace_file_callback callback, void *user_data,
     if (!file.path || !file.partition_values)
       ending = NO_MEMORY;
     else if (headrace_is_cancelled(cancellation))
-      ending = CALLED_OFF;
+      ending = SCAN_CANCELLED;
     else if (!callback(&file, user_data))
-      ending = REFUSED;
+      ending = CALLBACK_STOPPED;
   }
   free(path_scratch);
   free(value_scratch);
   return ending;
 }
 
-/* A host that forks: Python must know of it, or a child would wait for locks that nobody holds. */
+/* If the host forks, Python must be notified: otherwise the child would wait forever for locks
+ * whose owners do not exist in it. */
 static _Thread_local PyGILState_STATE forking;
 static _Thread_local int is_forking;
 
@@ -135,25 +137,25 @@ static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Some hosts load libraries so that others do not see their symbols; Python's own modules must
- * see those of libpython. */
+/* Some hosts load libraries with RTLD_LOCAL, which hides the symbols of libpython from Python's
+ * extension modules. Make them global. */
 __attribute__((constructor)) static void share_python(void) {
   Dl_info found;
   if (dladdr((void *)&Py_IsInitialized, &found) && found.dli_fname)
     dlopen(found.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
-/* Python answers with a status plus this number: cffi answers 0 where Python did not start. */
+/* Python returns a status plus this number, since cffi returns 0 if Python could not be started. */
 #define BASE 1000
 
-static int32_t status_of(int32_t answer) {
+static int32_t status_of(int32_t result) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (answer == 0) {
-    headrace_set_error("START: Python, or Headrace in it, could not be started");
+  if (result == 0) {
+    headrace_set_error("START: Python or Headrace could not be started");
     return HEADRACE_ERROR_START;
   }
   pthread_once(&once, watch_forks);
-  return answer - BASE;
+  return result - BASE;
 }
 
 static int32_t refuse(const char *text) {

@@ -6,7 +6,7 @@ namespace Headrace
     /// <summary>A file that belongs to a table.</summary>
     public sealed class DeltaFile
     {
-        /// <summary>Make a file.</summary>
+        /// <summary>Creates a file.</summary>
         public DeltaFile(
             string path,
             long size,
@@ -19,19 +19,19 @@ namespace Headrace
             ModificationTime = modificationTime;
         }
 
-        /// <summary>Where the file is: absolute and decoded.</summary>
+        /// <summary>The absolute, percent-decoded path or URI.</summary>
         public string Path { get; }
 
-        /// <summary>Its size in bytes.</summary>
+        /// <summary>The size in bytes.</summary>
         public long Size { get; }
 
-        /// <summary>The text of each partition value; null is null.</summary>
+        /// <summary>The partition values as strings, by column; a null value is null.</summary>
         public Dictionary<string, string> PartitionValues { get; }
 
-        /// <summary>When it was made, in UTC.</summary>
+        /// <summary>The modification time, in UTC.</summary>
         public DateTime? ModificationTime { get; }
 
-        /// <summary>The path and the size.</summary>
+        /// <summary>Returns the path and the size.</summary>
         public override string ToString()
         {
             return Path + " (" + Size + " bytes)";
@@ -43,10 +43,10 @@ namespace Headrace
         }
     }
 
-    /// <summary>A scan that was refused, or broke off.</summary>
+    /// <summary>Thrown when a scan is refused or fails.</summary>
     public sealed class DeltaScanException : Exception
     {
-        /// <summary>Make an error of a code and a text.</summary>
+        /// <summary>Creates an exception with a code and a message.</summary>
         public DeltaScanException(string code, string message)
             : base(code + ": " + message)
         {

@@ -8,14 +8,14 @@ using System.Threading.Tasks;
 
 namespace Headrace
 {
-    /// <summary>Scans tables of a Headrace server, over its HTTP half.</summary>
+    /// <summary>Scans tables of a Headrace server over HTTP.</summary>
     public sealed class DeltaFlightScanner : ILazyDeltaScanner
     {
         private readonly Uri files;
         private readonly string token;
         private readonly CancellationTokenSource disposed = new CancellationTokenSource();
 
-        /// <summary>Take a server's address, such as http://delta-server:50051, and a token.</summary>
+        /// <summary>Creates a scanner for a server such as http://delta-server:50051, with an optional token.</summary>
         public DeltaFlightScanner(string address, string token = null)
         {
             files = new Uri(new Uri(address.TrimEnd('/') + "/"), "v1/files");
@@ -33,13 +33,13 @@ namespace Headrace
             return new FileStream(() => new HttpSource(files, token, body), linked.Token);
         }
 
-        /// <summary>Stop all scans.</summary>
+        /// <summary>Stops all scans.</summary>
         public void Dispose()
         {
             disposed.Cancel();
         }
 
-        /// <summary>Stop all scans.</summary>
+        /// <summary>Stops all scans.</summary>
         public ValueTask DisposeAsync()
         {
             Dispose();
@@ -54,7 +54,7 @@ namespace Headrace
 
             internal HttpSource(Uri address, string token, string body)
             {
-#pragma warning disable SYSLIB0014 // it is what every framework has, and it can be aborted
+#pragma warning disable SYSLIB0014 // available in every framework, and can be aborted
                 request = (HttpWebRequest)WebRequest.Create(address);
 #pragma warning restore SYSLIB0014
                 request.Method = "POST";
@@ -77,7 +77,7 @@ namespace Headrace
             public void Cancel()
             {
                 request.Abort();
-                cancelled.Cancel(); // a read that waits ends, and with it the connection
+                cancelled.Cancel(); // ends a blocked read, which closes the connection
             }
 
             public void Run(Func<DeltaFile, bool> take)
@@ -113,7 +113,7 @@ namespace Headrace
                     }
                 }
 
-                throw new DeltaScanException("STREAM_INCOMPLETE", "the answer broke off before its end");
+                throw new DeltaScanException("STREAM_INCOMPLETE", "the answer ended without its outcome");
             }
 
             private static DeltaFile ToFile(Dictionary<string, object> record)
@@ -172,7 +172,7 @@ namespace Headrace
             this.token = token;
         }
 
-        /// <summary>The next line; null at the end.</summary>
+        /// <summary>Returns the next line, or null at the end.</summary>
         internal string Read()
         {
             line.SetLength(0);
@@ -200,7 +200,7 @@ namespace Headrace
 
         private int Receive()
         {
-            // On Mono aborting the request ends a read; elsewhere only a token does so at once.
+            // On Mono, aborting the request ends a read; elsewhere only a token ends it at once.
             return IsMono
                 ? content.Read(buffer, 0, buffer.Length)
                 : content.ReadAsync(buffer, 0, buffer.Length, token).GetAwaiter().GetResult();

@@ -23,13 +23,13 @@ namespace Headrace
             return new FileStream(() => new NativeSource(request), linked.Token);
         }
 
-        /// <summary>Stop all scans.</summary>
+        /// <summary>Stops all scans.</summary>
         public void Dispose()
         {
             disposed.Cancel();
         }
 
-        /// <summary>Stop all scans.</summary>
+        /// <summary>Stops all scans.</summary>
         public ValueTask DisposeAsync()
         {
             Dispose();
@@ -91,13 +91,13 @@ namespace Headrace
         }
     }
 
-    /// <summary>The files of a table by one call, as a list.</summary>
+    /// <summary>Lists the files of a table in one call.</summary>
     public class DeltaLazyConnector
     {
-        /// <summary>The paths of a table's files.</summary>
-        /// <param name="tablePath">Where the table is.</param>
+        /// <summary>Returns the paths of a table's live files.</summary>
+        /// <param name="tablePath">The path or URI of the table.</param>
         /// <param name="predicate">A predicate in JSON, or null.</param>
-        /// <param name="limit">The most files; null means all.</param>
+        /// <param name="limit">The maximum number of files; null means all.</param>
         public IEnumerable<string> GetFiles(string tablePath, string predicate, int? limit)
         {
             var files = new List<string>();

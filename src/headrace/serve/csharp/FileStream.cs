@@ -6,17 +6,17 @@ using System.Threading.Tasks;
 
 namespace Headrace
 {
-    /// <summary>What finds files, on a thread of its own.</summary>
+    /// <summary>Produces the files of a scan on a background thread.</summary>
     internal interface IFileSource
     {
-        /// <summary>Give files until the end, or until the taker returns false.</summary>
+        /// <summary>Passes files to <paramref name="take"/> until the end, or until it returns false.</summary>
         void Run(Func<DeltaFile, bool> take);
 
-        /// <summary>Let Run end soon; any thread may call it, at any time.</summary>
+        /// <summary>Asks Run to return soon. Any thread may call it, at any time.</summary>
         void Cancel();
     }
 
-    /// <summary>The files of one scan: read ahead a little, and stopped when the loop is left.</summary>
+    /// <summary>Streams the files of one scan with bounded read-ahead; disposing the enumerator stops the scan.</summary>
     internal sealed class FileStream : IAsyncEnumerable<DeltaFile>
     {
         private readonly Func<IFileSource> open;
@@ -80,7 +80,7 @@ namespace Headrace
                 }
 
                 cancelled.Token.ThrowIfCancellationRequested();
-                count.Release(); // the end stays the end for those who ask again
+                count.Release(); // so that later calls also see the end
                 if (error != null)
                 {
                     throw error;

@@ -7,11 +7,11 @@ namespace Headrace
     /// <summary>Streams the live files of Delta tables, newest first, in bounded memory.</summary>
     public interface ILazyDeltaScanner : IDisposable, IAsyncDisposable
     {
-        /// <summary>Stream the files of a table as they are found.</summary>
-        /// <param name="tablePath">The name of a table on a server, or its address in process.</param>
-        /// <param name="options">What to leave out, and when to stop; null means all files.</param>
-        /// <param name="cancellationToken">Stops the scan.</param>
-        /// <remarks>Leaving the loop early stops the scan, also on a server.</remarks>
+        /// <summary>Streams the live files of a table as they are found.</summary>
+        /// <param name="tablePath">The table's name on a server, or its path or URI in process.</param>
+        /// <param name="options">The predicate, limit and version; null means all files of the newest version.</param>
+        /// <param name="cancellationToken">Cancels the scan.</param>
+        /// <remarks>Leaving the loop early stops the scan, also on the server.</remarks>
         IAsyncEnumerable<DeltaFile> ScanFilesAsync(
             string tablePath,
             ScanOptions options = null,

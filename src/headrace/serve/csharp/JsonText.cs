@@ -5,8 +5,8 @@ using System.Text;
 
 namespace Headrace
 {
-    /// <summary>Reads the JSON that a server writes: objects, arrays, texts, numbers, literals.</summary>
-    /// <remarks>It is small so that the library needs nothing besides the framework.</remarks>
+    /// <summary>A minimal JSON parser for the answers of a server.</summary>
+    /// <remarks>With it, the library depends only on the framework.</remarks>
     internal sealed class JsonText
     {
         private readonly string text;
@@ -17,7 +17,7 @@ namespace Headrace
             this.text = text;
         }
 
-        /// <summary>The value of a JSON text: dictionaries, lists, strings, doubles or longs, bools, null.</summary>
+        /// <summary>Parses JSON into dictionaries, lists, strings, doubles or longs, bools and null.</summary>
         internal static object Parse(string text)
         {
             var reader = new JsonText(text);

@@ -1,9 +1,9 @@
 namespace Headrace
 {
-    /// <summary>In which order a scan reads the log.</summary>
+    /// <summary>The order in which a scan reads the log.</summary>
     public enum ScanStrategy
     {
-        /// <summary>By the rules of Headrace.</summary>
+        /// <summary>Headrace chooses.</summary>
         Auto,
 
         /// <summary>Newest commits first.</summary>
@@ -13,16 +13,16 @@ namespace Headrace
         Forward
     }
 
-    /// <summary>What a scan leaves out, and when it stops.</summary>
+    /// <summary>Which files a scan returns, and in which order it reads the log.</summary>
     public class ScanOptions
     {
         /// <summary>A predicate such as {"date": "2026-02-08"}; null means none.</summary>
         public string PredicateJson { get; set; }
 
-        /// <summary>The most files; null or 0 means all.</summary>
+        /// <summary>The maximum number of files; null or 0 means all.</summary>
         public int? Limit { get; set; }
 
-        /// <summary>In which order the log is read.</summary>
+        /// <summary>The order in which the log is read.</summary>
         public ScanStrategy Strategy { get; set; } = ScanStrategy.Auto;
 
         /// <summary>The version to read; null means the newest.</summary>
