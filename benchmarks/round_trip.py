@@ -91,11 +91,13 @@ class RoundTripStore(Store):
         self.bytes_read += len(tail.content)
         return tail
 
-    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+    def read_ranges(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Contents:
         requests = coalesce(ranges, self.request_cost.coalescing)
         self.request(path, count=len(requests))
         self.bytes_read += sum(request.length for request in requests)
-        return self._inner.read_ranges(path, ranges)
+        return self._inner.read_ranges(path, ranges, etag=etag)
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
         if size_bytes is None:

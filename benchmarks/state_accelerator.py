@@ -39,7 +39,9 @@ for _ in range(int(repeats)):
     scan = opened.snapshot().scan(where or None)
     files = sum(batch.num_rows for batch in scan.batches(columns=("path", "size_bytes")))
     times.append((time.perf_counter() - start, time.process_time() - cpu))
-told = {"files": files, "state": scan.decision.state_version}
+decision = scan.decision
+known = decision.unused_state if decision.state_version is None else decision.state_version
+told = {"files": files, "state": known, "base": decision.state_version is not None}
 print(json.dumps({**told, "wall": min(t[0] for t in times), "cpu": min(t[1] for t in times)}))
 """
 
@@ -51,6 +53,8 @@ class Answer:
     files: int
     wall_s: float
     cpu_s: float
+    is_state: bool
+    """Whether the state was read, and not the checkpoint."""
     rounds: int = 0
     requests: int = 0
     read_bytes: int = 0
@@ -71,8 +75,10 @@ def ask(
         raise SystemExit(done.stderr)
     told: dict[str, Any] = json.loads(done.stdout)
     if (told["state"] is not None) != bool(state):
-        raise SystemExit(f"the state was {'not ' if state else ''}used")
-    return Answer(files=told["files"], wall_s=told["wall"], cpu_s=told["cpu"])
+        raise SystemExit(f"the state was {'not ' if state else ''}known")
+    return Answer(
+        files=told["files"], wall_s=told["wall"], cpu_s=told["cpu"], is_state=told["base"]
+    )
 
 
 def ask_remotely(folder: Path, state: str, where: str) -> Answer:
@@ -89,6 +95,7 @@ def ask_remotely(folder: Path, state: str, where: str) -> Answer:
         files=answer.files,
         wall_s=answer.wall_s,
         cpu_s=answer.cpu_s,
+        is_state=answer.is_state,
         rounds=depth(asked),
         requests=len(asked),
         read_bytes=sum(request.size_bytes for request in asked),
@@ -125,7 +132,8 @@ def measure(files: int) -> list[str]:
             far, near = (ask_remotely(folder, s, where) for s in ("", "state"))
             if len({answer.files for answer in (plain, quick, far, near)}) != 1:
                 raise SystemExit(f"{question}: the answers differ")
-            print(f"  {question}, {plain.files:,} files")
+            bases = ["state" if answer.is_state else "checkpoint" for answer in (quick, near)]
+            print(f"  {question}, {plain.files:,} files: {bases[0]} read, remotely {bases[1]}")
             for title, without, with_state in (
                 ("local, processor ms", plain.cpu_s * 1000, quick.cpu_s * 1000),
                 ("local, ms", plain.wall_s * 1000, quick.wall_s * 1000),
