@@ -31,25 +31,26 @@ PAGE = Path(__file__).resolve().parent / "reference" / "catalogue.md"
 HEAD = """\
 # What runs on DataFusion
 
-Spark SQL on Spark is what a view means. `--engine datafusion` computes a view only where the
-result is proven to be Spark's: each operator, function and cast of the view is looked up here,
-with the types of its arguments. What is not in this catalogue is refused before anything runs,
-with its place in the text, and still runs on Spark.
+The meaning of a view is what Spark SQL returns for it on Spark. `--engine datafusion` computes a
+view only if the result is proven to equal Spark's: each operator, function and cast is looked up in
+this catalogue, with the types of its arguments. An expression that is not listed is refused before
+anything runs, with its position in the text; the view still runs on Spark.
 
-The evidence for every entry is the same suite, which asks Spark itself: the examples in Spark's
-own descriptions of its functions, read from the installed PySpark, and random typed queries that
-are drawn from this catalogue, over tables with nulls, NaN, both zeros, extremes, empty and
+Every entry is verified by the same test suite against Spark itself: the examples in Spark's own
+function descriptions, read from the installed PySpark, and random typed queries drawn from this
+catalogue, over tables with nulls, NaN, both zeros, extremes, empty and
 non-BMP text, dates before 1582 and after 9999, and decimals at full precision. Each statement
 must give Spark's rows or be refused. Spark 4.3 has 1,291 examples. 24 of them have another result
 each time and are not judged. Of the other 1,267, at least {least} are equal (70 %), the rest are
 refused, and none differs. About 100 of the refused ones cannot be judged either: Spark itself
 fails, or cannot hand over the type. Without these it is 76 %.
 
-A *kernel* is a function over Arrow arrays that Headrace brings along. Of types, `INTEGER` stands
-for any whole number, `NUMERIC` for any number, `ANY` for any type. Brackets stand around an
-argument that may be missing, dots after one that may be repeated, and `!` after one that must be
-a literal. `TEXT` and `BYTES` are `STRING` and `BINARY` to which nothing else is cast. Names are
-those of Spark. This page is written by `docs/make_catalogue.py`.
+A *kernel* is a function over Arrow arrays that is part of Headrace. Among types, `INTEGER` means
+any whole number, `NUMERIC` any number, and `ANY` any type. Optional arguments are in brackets, dots
+follow an argument that can be repeated, and `!` follows one that must be a literal. `TEXT` and
+`BYTES` are `STRING` and `BINARY` without implicit casts. Names are those of Spark.
+
+This page is written by `docs/make_catalogue.py`.
 
 Some functions are proven for some values only: `from_json`, `parse_url`, XPath, functions of
 VARIANT, `power` of whole numbers, `BINARY` as `STRING`, and `regexp_replace`, `regexp_count` and

@@ -12,9 +12,9 @@ PAGE = ROOT / "docs" / "reference" / "differences.md"
 HEAD = """\
 # Differences from deltalake
 
-Headrace and deltalake 1.6.6 list the same files in all real tables of the conformance suite but
-the ones below. The tests fail if a table differs that is not listed here, and also if a listed
-one does not differ. This page is written by `docs/make_differences.py`.
+Headrace and deltalake 1.6.6 list the same files for all real tables of the conformance suite
+except the ones below. The tests fail if an unlisted table differs, or if a listed one does not.
+This page is written by `docs/make_differences.py`.
 """
 
 

@@ -13,9 +13,9 @@ PAGE = Path(__file__).resolve().parent / "reference" / "errors.md"
 HEAD = """\
 # Errors
 
-Everything that Headrace raises on purpose is a `HeadraceError`. Catch a family, switch on `code`,
-read the text, which ends with what to do next wherever there is something to do. The facts behind
-the text are attributes, and `error.fields` has them by name.
+Every error that Headrace raises deliberately is a `HeadraceError`. Catch a family, or switch on
+`code`. The message ends with the next step if there is one. The facts in the message are also
+attributes; `error.fields` has all of them by name.
 
 ```python
 import headrace

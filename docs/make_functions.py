@@ -12,13 +12,13 @@ PAGE = Path(__file__).resolve().parent / "reference" / "functions.md"
 HEAD = """\
 # Standard functions
 
-Every view may call them, on Spark as in DataFusion; they are written over Arrow arrays and give
-the same values in both. `headrace functions` lists them together with a project's own. A null
-argument gives null unless it says otherwise. Brackets stand around arguments that may be left
-out, dots behind one that may be repeated; values are cast to the types that are named.
+Every view can call these functions. They are implemented over Arrow arrays and return the same
+values on Spark and on DataFusion. `headrace functions` lists them together with a project's own.
+A null argument returns null unless stated otherwise. Optional arguments are in brackets, and dots
+follow an argument that can be repeated; values are cast to the declared types.
 
-[Functions of your own](../guide/functions.md) tells how to write more, of every kind. This page
-is written by `docs/make_functions.py`.
+[Functions of your own](../guide/functions.md) describes how to declare more. This page is written
+by `docs/make_functions.py`.
 """
 
 
@@ -43,8 +43,8 @@ def _section(module: str, entries: list[Entry]) -> str:
 
 def _entry(entry: Entry) -> str:
     function = entry.function
-    told = inspect.getdoc(function.kernel) or ""
-    return f"\n### `{function.name}`\n\n`{function.signature}`\n\n{told}\n"
+    description = inspect.getdoc(function.kernel) or ""
+    return f"\n### `{function.name}`\n\n`{function.signature}`\n\n{description}\n"
 
 
 def main() -> None:

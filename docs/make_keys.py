@@ -15,10 +15,10 @@ PAGE = ROOT / "docs" / "reference" / "keys.md"
 HEAD = """\
 # What re-runs a view
 
-A view is skipped while its [skip key](../guide/pipelines.md#three-hashes) stays. Each row is one
-change to a project or its lake, what it does to the view's plan fingerprint, to its skip key and to
-the bundle's id, and what `headrace why` says about it. A view without a key runs every time. A test
-makes every one of these changes.
+A view is skipped while its [skip key](../guide/pipelines.md#three-hashes) is unchanged. Each row is
+one change to a project or its lake, with its effect on the view's plan fingerprint, its skip key
+and the bundle's id, and the reason that `headrace why` prints. A view without a key runs every
+time. A test makes every one of these changes.
 
 This page is written by `docs/make_keys.py`.
 """

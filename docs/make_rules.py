@@ -17,8 +17,8 @@ _NAMED = re.compile(r"def test_\w*?rule_(\d\d)\w*\(")
 HEAD = """\
 # Reader rules
 
-What a correct reader of a Delta log obeys, in our own words, distilled from the protocol and from
-how its implementations behave. Each rule has tests that carry its number: `pytest -k rule_07` runs
+The rules that a correct reader of a Delta log follows, summarised from the protocol and from the
+behaviour of its implementations. Each rule has tests with its number: `pytest -k rule_07` runs
 those of rule 7. Modules are below `src/headrace`, tests below `tests`.
 
 This page is written by `docs/make_rules.py` from `docs/rules.toml` and the names of the tests.

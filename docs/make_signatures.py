@@ -50,10 +50,10 @@ def counts_of(session: SparkSession, name: str) -> str | None:
     for count in (0, _TOO_MANY):
         error = refusal(session, f"SELECT `{name}`({', '.join(['NULL'] * count)})")
         if error is not None and (error.getCondition() or "").startswith("WRONG_NUM_ARGS"):
-            told = (error.getMessageParameters() or {})["expectedNum"].strip()
-            if re.fullmatch(r"\d+|\[[\d, ]+\]", told):
-                return told.strip("[]").replace(" ", "")
-            above = re.fullmatch(r"(>=?) (\d+)", told)
+            expected = (error.getMessageParameters() or {})["expectedNum"].strip()
+            if re.fullmatch(r"\d+|\[[\d, ]+\]", expected):
+                return expected.strip("[]").replace(" ", "")
+            above = re.fullmatch(r"(>=?) (\d+)", expected)
             if above is not None:
                 return f"{int(above[2]) + (above[1] == '>')}+"
     return None

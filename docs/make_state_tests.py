@@ -18,9 +18,9 @@ COUNT = 144
 HEAD = """\
 # Tests of the state
 
-The design of the Avro state names 144 tests. Each has one of ours, or a benchmark where it asks for
-a time or a size; Kryo and Java serialisation are pickle here. This page is written by
-`docs/make_state_tests.py`, which fails where a test is missing.
+The design of the Avro state names 144 tests. Each corresponds to a test of ours, or to a benchmark
+if it is about time or size; Kryo and Java serialisation correspond to pickle. This page is written
+by `docs/make_state_tests.py`, which fails if a test is missing.
 
 | named in the design | ours |
 |---|---|

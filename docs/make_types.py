@@ -18,9 +18,9 @@ from tests.matrix.stored import arrow_cases, parquet_cases  # noqa: E402
 HEAD = """\
 # What writers store
 
-Each line is a file that the named writer wrote in the named way. The tests read it in four tables:
-as it is, with a deletion vector, under column mapping, and with widened columns; whole, by
-conditions, with a limit, and counted. *Arrow* is `snapshot.rows` and the data source
+Each row is a kind of file that a writer produces. The tests read it in four tables: unchanged, with
+a deletion vector, under column mapping, and with widened columns; completely, with conditions, with
+a limit, and by counting. *Arrow* is `snapshot.rows` and the data source
 `format("headrace")`; *Spark* is `headrace.spark.read`, which reads with Spark's own Parquet reader.
 The readers in the last column find the same rows in the file. This page is written by
 `docs/make_types.py`.

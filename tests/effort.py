@@ -8,6 +8,7 @@ import os
 
 STANDARD = 100
 EXAMPLES = int(os.environ.get("HEADRACE_EXAMPLES") or STANDARD)
+IS_SOAK = "HEADRACE_EXAMPLES" in os.environ
 
 
 def examples(base: int) -> int:
