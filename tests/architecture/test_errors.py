@@ -24,12 +24,12 @@ def test_every_error_is_exported_and_drawn_in_the_tree_with_its_code(
         assert drawn.split()[-1] == kind.code
 
 
-def test_no_two_errors_have_one_code() -> None:
+def test_error_codes_are_unique() -> None:
     codes = [kind.code for kind in tree() if "code" in kind.__dict__]
     assert sorted(codes) == sorted(set(codes))
 
 
-def test_an_error_crosses_processes_whole() -> None:
+def test_an_error_survives_pickling() -> None:
     error = UnknownColumnError(column="citty", known=["city", "day"])
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.fields) == (str(error), error.fields)

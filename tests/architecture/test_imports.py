@@ -22,21 +22,21 @@ def broken(name: str, source: str) -> list[str]:
     return list(violations(Module(name, ast.parse(source))))
 
 
-def test_every_import_goes_down_and_every_heavy_library_stays_at_home() -> None:
+def test_every_import_goes_down_and_heavy_libraries_are_confined() -> None:
     assert [broken for module in modules(PACKAGE) for broken in violations(module)] == []
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_room_has_a_step() -> None:
     placed = {room for step in STEPS for room in step}
     assert {module.room for module in modules(PACKAGE)} - {"headrace"} <= placed
 
 
-def test_every_room_and_module_of_a_pipeline_has_its_place() -> None:
+def test_every_pipeline_room_and_module_has_a_step() -> None:
     names = {path.stem for path in (PACKAGE / "pipeline").iterdir() if path.name[0] != "_"}
     assert {name for name in names if pipeline_room(f"pipeline.{name}") is None} == set()
 
 
-def test_only_one_module_asks_a_store_for_a_local_path() -> None:
+def test_only_one_module_gets_a_local_path_from_a_store() -> None:
     askers = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
@@ -77,7 +77,7 @@ def test_every_room_says_what_enters_and_what_leaves() -> None:
         ("scan.run", "from typing import TYPE_CHECKING"),
     ],
 )
-def test_the_check_itself_notices_a_breach(name: str, source: str) -> None:
+def test_the_check_reports_a_violation(name: str, source: str) -> None:
     assert broken(name, source) != []
 
 
@@ -91,11 +91,11 @@ def test_the_check_itself_notices_a_breach(name: str, source: str) -> None:
         ("pipeline.page.project_page", "from headrace.pipeline.api import Project"),
     ],
 )
-def test_the_check_itself_lets_honest_code_pass(name: str, source: str) -> None:
+def test_the_check_accepts_valid_code(name: str, source: str) -> None:
     assert broken(name, source) == []
 
 
-def test_importing_headrace_is_light_and_quick() -> None:
+def test_importing_headrace_is_fast_and_loads_no_heavy_library() -> None:
     script = (
         "import sys, time; start = time.process_time(); import headrace;"
         "print((time.process_time() - start) * 1000); print(*sys.modules)"

@@ -134,7 +134,7 @@ def test_blocks_that_are_too_large_for_one_pass_are_counted_first(
     assert rows(batch) == expected(records, names)
 
 
-def test_a_block_of_another_size_than_it_states_is_damage() -> None:
+def test_a_block_whose_stated_size_is_wrong_is_damage() -> None:
     (block,), header = parts([entry("a")], INDEXTABLES_ENTRY_SCHEMA, codec=Codec())
     payload = bytearray(block.payload)
     payload[5] ^= 1  # the size of a frame that is a single segment
@@ -190,7 +190,7 @@ def test_a_renamed_field_is_found_by_its_id() -> None:
     ]
 
 
-def test_a_field_of_a_newer_writer_is_passed_over() -> None:
+def test_a_field_of_a_newer_writer_is_skipped() -> None:
     newer = {
         "name": "later",
         "type": ["null", {"type": "array", "items": ["int", "double", "bytes"]}],
@@ -203,12 +203,12 @@ def test_a_field_of_a_newer_writer_is_passed_over() -> None:
     ]
 
 
-def test_a_field_of_a_newer_reader_is_left_out() -> None:
+def test_a_field_that_the_file_lacks_is_omitted() -> None:
     batch = decode_columns(*encoded([entry("a")], entry_schema(*ENTRY_FIELDS)), ["path", "tags"])
     assert rows(batch) == [{"path": "a"}]
 
 
-def test_an_int_is_read_as_the_long_that_it_became() -> None:
+def test_an_int_is_read_as_the_long_it_was_promoted_to() -> None:
     fields = [{**f, "type": "int"} if f["name"] == "size" else f for f in ENTRY_FIELDS]
     batch = decode_columns(*encoded([entry("a", size=7)], entry_schema(*fields)), ["size"])
     assert batch.schema.field("size").type == COLUMN_TYPES["size"] == pa.int64()

@@ -53,7 +53,7 @@ def test_fastavro_reads_what_was_written(records: list[Entry], codec: CodecName)
 
 @settings(max_examples=30)
 @given(st.lists(delta_entries(), max_size=8))
-def test_what_a_delta_log_adds_survives(records: list[Entry]) -> None:
+def test_the_fields_of_a_delta_entry_survive(records: list[Entry]) -> None:
     content = write(records, schema=DELTA_ENTRY_SCHEMA).content()
     assert list(fastavro.reader(io.BytesIO(content))) == read(content) == records
 
@@ -143,7 +143,7 @@ def test_copied_blocks_are_the_same_records() -> None:
     assert copied.info.num_entries == 100
 
 
-def test_what_is_said_of_a_manifest_is_what_is_in_it() -> None:
+def test_the_description_of_a_manifest_matches_its_content() -> None:
     records = [entry("a", size=5, addedAtVersion=3), entry("b", size=7, addedAtVersion=9)]
     written = write(records)
     info, content = written.info, written.content()
@@ -154,7 +154,7 @@ def test_what_is_said_of_a_manifest_is_what_is_in_it() -> None:
     assert info.header_bytes == header_of(content).length_bytes
 
 
-def test_entries_that_say_nothing_inherit_a_version() -> None:
+def test_entries_without_a_version_inherit_one() -> None:
     records = [entry("a", addedAtVersion=0), entry("b", addedAtVersion=2)]
     written = write(records, added_at_version=8)
     assert (written.info.min_added_at_version, written.info.max_added_at_version) == (2, 8)

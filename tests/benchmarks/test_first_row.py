@@ -16,7 +16,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("contestant", ["headrace", "deltalake"])
-def test_a_contestant_gives_rows_of_the_day(table: Path, contestant: str) -> None:
+def test_a_contestant_returns_rows_of_the_day(table: Path, contestant: str) -> None:
     check(CONTESTANTS[contestant](str(table))())
 
 

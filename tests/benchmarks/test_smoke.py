@@ -69,7 +69,7 @@ def test_the_truth_of_a_lake_is_what_the_oracle_and_headrace_find(
     assert snapshot.scan(where=f"id < {truth.below}").count() == truth.matching
 
 
-def test_the_truth_knows_each_partition_that_is_asked_for(lake: Lake) -> None:
+def test_the_truth_has_every_requested_partition(lake: Lake) -> None:
     snapshot = headrace.Table(lake.table).snapshot()
     for partition in lake.truth.partitions:
         where = f"date = '{partition.date}' AND region = '{partition.region}'"
@@ -85,7 +85,7 @@ def test_a_lake_with_a_checksum_is_the_same_lake(tmp_path: Path) -> None:
     assert headrace.Table(summed.table).snapshot().state.checksum is not None
 
 
-def test_a_lake_is_made_once(tmp_path: Path) -> None:
+def test_a_lake_is_created_once(tmp_path: Path) -> None:
     made = open_lake(SMALL, below=tmp_path)
     before = {path: path.stat().st_mtime_ns for path in made.table.rglob("*")}
     again = open_lake(SMALL, below=tmp_path)
@@ -103,7 +103,7 @@ def test_wrong_paths_are_noticed(lake: Lake) -> None:
             check_answer(wrong, question, lake.truth)
 
 
-def test_every_target_is_about_a_case_that_its_peer_takes_part_in() -> None:
+def test_the_peer_of_every_target_takes_part_in_its_case() -> None:
     for target in TARGETS:
         asked = case_named(target.other_case or target.case)
         assert target.peer is None or target.peer in asked.contestants
@@ -115,7 +115,7 @@ def test_every_target_is_about_a_case_that_its_peer_takes_part_in() -> None:
     [(c, who) for c in CASES if c.water is Water.PLAIN for who in c.contestants],
     ids=_name,
 )
-def test_every_contestant_gives_a_right_answer(lake: Lake, case: Case, contestant: str) -> None:
+def test_every_contestant_returns_a_correct_answer(lake: Lake, case: Case, contestant: str) -> None:
     if contestant == DUCKDB:
         pytest.importorskip("duckdb", reason="duckdb is not installed: pip install '.[bench]'")
     question = question_of(case, table=str(lake.table), truth=lake.truth)
@@ -135,7 +135,7 @@ def test_a_wrong_answer_ends_the_run(tmp_path: Path, lake: Lake) -> None:
         newest.write_text(kept, encoding="utf-8")
 
 
-def test_a_case_runs_from_end_to_end(
+def test_a_case_runs_end_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for library in ("duckdb", "psutil"):

@@ -45,7 +45,7 @@ def test_files_are_listed_newest_first(table: str) -> None:
     assert done.returncode == 0
 
 
-def test_the_table_format_has_a_head_and_a_line_a_file(table: str) -> None:
+def test_the_table_format_has_a_header_and_a_line_per_file(table: str) -> None:
     head, *lines = headrace("files", table).stdout.splitlines()
     assert head.split()[:2] == ["BYTES", "MODIFIED"]
     assert [line.split("  ")[-1].strip() for line in lines] == ["d.parquet", "b c.parquet"]
@@ -58,7 +58,7 @@ def test_a_part_of_a_condition_that_is_not_evaluated_is_named(table: str, comman
     assert [("ABS(id) = 2" in line, "id > 1" in line) for line in told] == [(True, False)]
 
 
-def test_jsonl_is_one_document_a_line(table: str) -> None:
+def test_jsonl_has_one_document_per_line(table: str) -> None:
     first = json.loads(headrace("files", table, "--format", "jsonl").stdout.splitlines()[0])
     assert first["path"] == "d.parquet"
     assert first["version"] == 1
@@ -80,7 +80,7 @@ def test_arrow_of_an_empty_table_is_still_a_stream(tmp_path: Path) -> None:
     assert pa.ipc.open_stream(done.stdout).read_all().num_rows == 0
 
 
-def test_metrics_are_a_document_beside_the_files(table: str) -> None:
+def test_metrics_are_written_to_standard_error_as_one_document(table: str) -> None:
     done = headrace("files", table, "--format", "paths", "--metrics", "json")
     assert len(done.stdout.splitlines()) == 2
     told = json.loads(done.stderr)
@@ -101,7 +101,7 @@ def test_metrics_are_a_document_beside_the_files(table: str) -> None:
     assert 0 < told["delta.lazy.time_to_first_file_ms"] <= told["duration_ms"]
 
 
-def test_metrics_for_people_tell_what_was_really_done(table: str) -> None:
+def test_readable_metrics_report_the_actual_work(table: str) -> None:
     done = headrace("files", table, "--metrics", "table", "-o", "tripwire=strict")
     title, rows = done.stderr.split("┏", maxsplit=1)
     cells = [line.split("│")[1:3] for line in rows.splitlines() if line.startswith("│")]
@@ -121,7 +121,7 @@ def test_limit_and_version_narrow_the_list(table: str) -> None:
     ]
 
 
-def test_a_closed_pipe_ends_it_quietly(large_table: str) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(large_table: str) -> None:
     with subprocess.Popen(
         [*HEADRACE, "files", large_table, "--format", "jsonl"],
         stdout=subprocess.PIPE,
@@ -148,7 +148,7 @@ def test_the_first_line_appears_before_the_scan_ends(large_table: str) -> None:
         process.kill()
 
 
-def test_an_interrupt_ends_it_quietly_with_its_own_status(large_table: str) -> None:
+def test_an_interrupt_ends_the_command_quietly_with_its_own_status(large_table: str) -> None:
     with subprocess.Popen(
         [*HEADRACE, "files", large_table, "--format", "jsonl"],
         stdout=subprocess.PIPE,
@@ -214,14 +214,14 @@ def test_a_gap_names_the_table_once(table: str) -> None:
     assert done.stderr.count(table) == 1
 
 
-def test_snapshot_tells_version_and_log_health(table: str) -> None:
+def test_snapshot_shows_version_and_log_health(table: str) -> None:
     facts = json.loads(headrace("snapshot", table, "--format", "json").stdout)
     assert facts["version"] == 1
     assert facts["log"]["commits_since_checkpoint"] == 2
     assert facts["log"]["checkpoint_kind"] is None
 
 
-def test_snapshot_has_a_face_for_people(table: str) -> None:
+def test_snapshot_has_a_readable_format(table: str) -> None:
     shown = headrace("snapshot", table).stdout
     for word in ("version", "protocol", "features", "partitioned by", "checkpoint", "column"):
         assert word in shown
@@ -233,7 +233,7 @@ def test_explain_prints_every_phase_and_plan(table: str) -> None:
         assert word in shown
 
 
-def test_help_teaches(table: str) -> None:
+def test_help_has_examples(table: str) -> None:
     assert "Exit status" in headrace("--help").stdout
     environment = {**os.environ, "COLUMNS": "200"}
     shown = subprocess.run(
@@ -244,5 +244,5 @@ def test_help_teaches(table: str) -> None:
     assert table not in shown
 
 
-def test_the_version_is_the_packages() -> None:
+def test_the_version_is_that_of_the_package() -> None:
     assert headrace("--version").stdout.strip() == f"headrace {__version__}"

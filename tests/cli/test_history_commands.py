@@ -29,7 +29,7 @@ def table(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_count_writes_the_number_and_says_how_it_knew(table: str) -> None:
+def test_count_prints_the_number_and_how_it_was_determined(table: str) -> None:
     done = headrace("count", table)
     assert (done.stdout, done.stderr) == ("3\n", "note: 3 files by statistics, 0 files read\n")
     told = json.loads(headrace("count", table, "--where", "id = 2", "--json").stdout)
@@ -63,7 +63,7 @@ def test_changes_are_files_or_rows(table: str) -> None:
     ]
 
 
-def test_people_see_decoded_paths(table: str) -> None:
+def test_readable_output_shows_decoded_paths(table: str) -> None:
     lines = headrace("changes", table, "--since", "1", "--format", "table").stdout.splitlines()
     assert lines[0].split() == ["version", "kind", "size_bytes", "path"]
     assert "city=La%20Chaux/" in lines[2]  # this is the name of the folder
@@ -71,7 +71,7 @@ def test_people_see_decoded_paths(table: str) -> None:
     assert "city=La%2520Chaux/" in headrace("files", table, "--format", "jsonl").stdout
 
 
-def test_a_range_may_be_of_times(table: str) -> None:
+def test_a_range_may_consist_of_times(table: str) -> None:
     assert len(headrace("changes", table, "--since", "yesterday").stdout.splitlines()) >= 4
     assert headrace("changes", table, "--since", "2100-01-01").stdout == ""
     done = headrace("changes", table, "--since", "1 hour ago", "--until", "0")
@@ -90,14 +90,14 @@ def test_a_range_may_be_of_times(table: str) -> None:
     ],
     ids=str,
 )
-def test_wrong_words_are_a_wrong_request(table: str, words: list[str]) -> None:
+def test_wrong_arguments_are_a_request_error(table: str, words: list[str]) -> None:
     done = headrace("changes", table, *words)
     assert done.returncode == 2
     assert done.stdout == ""
 
 
 @pytest.mark.parametrize("words", [[], ["--rows"]], ids=str)
-def test_new_commits_are_followed_until_it_is_interrupted(table: str, words: list[str]) -> None:
+def test_new_commits_are_followed_until_an_interrupt(table: str, words: list[str]) -> None:
     follow = [*HEADRACE, "changes", table, "--follow", "--every", "0.05", "--since", "2", *words]
     with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

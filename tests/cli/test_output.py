@@ -43,7 +43,7 @@ def test_a_full_disk_is_a_typed_error(table: str, words: tuple[str, ...]) -> Non
     assert done.returncode == 5
 
 
-def test_without_standard_output_there_is_nobody_to_answer(table: str) -> None:
+def test_without_standard_output_the_command_fails(table: str) -> None:
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *HEADRACE, "files", table],
         check=False,
@@ -57,7 +57,7 @@ def test_without_standard_output_there_is_nobody_to_answer(table: str) -> None:
 @pytest.mark.parametrize(
     "words", [("snapshot", "{table}"), ("--help",), ("files", "--help"), ("--version",)]
 )
-def test_a_reader_of_text_for_people_may_go_away_too(table: str, words: tuple[str, ...]) -> None:
+def test_a_closed_pipe_ends_readable_output_quietly_too(table: str, words: tuple[str, ...]) -> None:
     command = [*HEADRACE, *(word.format(table=table) for word in words)]
     reading, writing = os.pipe()
     os.close(reading)
@@ -76,7 +76,7 @@ def test_paths_are_utf_8_whatever_the_locale(tmp_path: Path, output: str) -> Non
     assert "Zürich.parquet".encode() in done.stdout
 
 
-def test_a_time_that_no_calendar_has_is_a_number(tmp_path: Path) -> None:
+def test_a_time_outside_the_calendar_is_printed_as_a_number(tmp_path: Path) -> None:
     file = add("a")
     file["add"]["modificationTime"] = 1 << 62
     table = write_history(tmp_path, [[*opening(), file]])
@@ -93,7 +93,7 @@ def test_a_path_cannot_move_the_cursor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["parquet", "arrow"])
-def test_rows_that_break_off_do_not_look_whole(table: str, output: str) -> None:
+def test_interrupted_output_does_not_look_complete(table: str, output: str) -> None:
     (Path(table) / "part-1.parquet").unlink()
     done = subprocess.run(
         [*HEADRACE, "rows", table, "-f", output], check=False, capture_output=True

@@ -42,7 +42,7 @@ def test_a_variable_changes_what_is_read(project: str) -> None:
     assert units["orders"]["files_kept"] == 1
 
 
-def test_a_new_project_is_right_on_both_engines(project: str) -> None:
+def test_a_new_project_gives_the_same_rows_on_both_engines(project: str) -> None:
     for engine in ("spark", "datafusion"):
         done = headrace("check", project, "--engine", engine)
         assert (done.returncode, done.stderr) == (0, "")
@@ -61,7 +61,7 @@ def test_a_new_project_is_right_on_both_engines(project: str) -> None:
         ("SELECT size_of_order(id, id) FROM orders", "it takes (DECIMAL(12,2)) -> STRING"),
     ],
 )
-def test_a_mistake_is_found_with_its_place_without_running(
+def test_a_mistake_is_reported_with_its_place_before_running(
     tmp_path: Path, query: str, told: str
 ) -> None:
     folder = tmp_path / "shop"
@@ -85,7 +85,7 @@ def test_a_view_that_only_spark_runs_fails_the_check_for_datafusion(tmp_path: Pa
     assert headrace("check", str(folder), "--engine", "datafusion").returncode == 1
 
 
-def test_lineage_tells_where_columns_come_from(project: str) -> None:
+def test_lineage_shows_where_columns_come_from(project: str) -> None:
     assert "revenue <- orders.amount" in headrace("lineage", "revenue_by_city", project).stdout
     told = json.loads(headrace("lineage", "revenue_by_city", project, "--json").stdout)
     assert told["columns"][3] == {"name": "revenue", "sources": ["orders.amount"]}

@@ -55,7 +55,7 @@ def options_of(command: Callable[..., None]) -> list[str]:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
-def test_plain_words_mean_what_typer_says(data: st.DataObject) -> None:
+def test_plain_arguments_are_parsed_as_by_typer(data: st.DataObject) -> None:
     command = command_of(data.draw(st.sampled_from(NAMES)))
     options = (spelling for spelling in options_of(command) if spelling.startswith("-"))
     spelled = st.sampled_from(["--nope", *options])
@@ -96,11 +96,11 @@ def test_everyday_calls_are_plain(words: list[str]) -> None:
         ["t", "-f", "xml"],
     ],
 )
-def test_what_is_not_plain_is_left_to_typer(words: list[str]) -> None:
+def test_other_arguments_are_left_to_typer(words: list[str]) -> None:
     assert parse_words(command_of("files"), words) is None
 
 
-def test_there_is_no_command_of_another_name() -> None:
+def test_an_unknown_command_is_not_loaded() -> None:
     assert load_command("nope") is None
 
 
@@ -115,6 +115,6 @@ def test_a_plain_call_loads_neither_pydantic_nor_rich() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-def test_every_command_is_in_the_whole_command_line() -> None:
+def test_both_parsers_have_the_same_commands() -> None:
     group: Any = typer.main.get_command(app)
     assert list(group.commands) == NAMES

@@ -64,7 +64,7 @@ def rows(*words: str) -> bytes:
     return subprocess.run([*HEADRACE, *words], check=True, capture_output=True).stdout
 
 
-def test_away_from_a_terminal_rows_are_json_lines(table: str) -> None:
+def test_without_a_terminal_rows_are_json_lines(table: str) -> None:
     first, second, third = map(json.loads, rows(table).splitlines())
     assert first == {
         "id": 1,
@@ -81,7 +81,7 @@ def test_away_from_a_terminal_rows_are_json_lines(table: str) -> None:
     assert (third["ratio"], third["raw"], third["tags"]) == ("-Infinity", "", [])
 
 
-def test_csv_has_a_head_and_nested_values_as_json(table: str) -> None:
+def test_csv_has_a_header_and_nested_values_as_json(table: str) -> None:
     head, first, second, _ = csv.reader(io.StringIO(rows(table, "-f", "csv").decode()))
     assert head == [found["name"] for found in FIELDS]
     assert (first[1], first[4], first[7], first[8]) == ("a,b", "AP8=", '[1.0,"NaN"]', '{"x":1}')
@@ -89,7 +89,7 @@ def test_csv_has_a_head_and_nested_values_as_json(table: str) -> None:
 
 
 @pytest.mark.parametrize("output", ["arrow", "parquet"])
-def test_binary_formats_hold_the_very_rows(table: str, output: str) -> None:
+def test_binary_formats_have_the_same_rows(table: str, output: str) -> None:
     written = rows(table, "--format", output)
     stream = pa.BufferReader(written)
     read = pq.read_table(stream) if output == "parquet" else pa.ipc.open_stream(stream).read_all()
@@ -98,14 +98,14 @@ def test_binary_formats_hold_the_very_rows(table: str, output: str) -> None:
     )
 
 
-def test_for_people_there_is_a_table(table: str) -> None:
+def test_the_readable_format_is_a_table(table: str) -> None:
     head, line, first, *_ = rows(table, "-f", "table", "-c", "id,name").decode().splitlines()
     assert head.split() == ["id", "name"]
     assert set(line) == {"─", " "}
     assert first.split() == ["1", "a,b"]
 
 
-def test_a_table_without_rows_still_has_a_head(table: str) -> None:
+def test_a_table_without_rows_still_has_a_header(table: str) -> None:
     shown = rows(table, "-f", "table", "-c", "id,name", "--limit", "0").decode()
     assert shown.splitlines()[0].split() == ["id", "name"]
 
@@ -146,7 +146,7 @@ def seen_on_a_terminal(command: list[str], answer: Path) -> bytes:
 
 
 @pytest.mark.parametrize(("command", "title"), [("rows", b"reading rows"), ("files", b"listing")])
-def test_who_looks_on_while_the_answer_goes_elsewhere_sees_a_bar(
+def test_a_terminal_shows_a_progress_bar_while_the_output_goes_to_a_file(
     large_table: str, tmp_path: Path, command: str, title: bytes
 ) -> None:
     words = [sys.executable, "-m", "headrace", command, large_table]
@@ -154,7 +154,7 @@ def test_who_looks_on_while_the_answer_goes_elsewhere_sees_a_bar(
     assert (tmp_path / "answer").stat().st_size
 
 
-def test_where_nobody_looks_on_no_bar_is_drawn(large_table: str) -> None:
+def test_without_a_terminal_no_progress_bar_is_drawn(large_table: str) -> None:
     done = subprocess.run([*HEADRACE, large_table], check=True, capture_output=True)
     assert done.stderr == b""
 
@@ -165,13 +165,13 @@ def test_where_columns_limit_and_version_narrow_the_rows(table: str) -> None:
     assert rows(table, "--version", "0") == b""
 
 
-def test_metrics_tell_of_the_log_and_of_the_data_files(table: str) -> None:
+def test_metrics_cover_the_log_and_the_data_files(table: str) -> None:
     done = subprocess.run([*HEADRACE, table, "--metrics", "json"], check=True, capture_output=True)
     numbers = json.loads(done.stderr)
     assert (numbers["commits_scanned"], numbers["data.files_read"]) == (2, 1)
 
 
-def test_a_closed_pipe_ends_it_quietly(large_table: str) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(large_table: str) -> None:
     with subprocess.Popen(
         [*HEADRACE, large_table], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -184,7 +184,9 @@ def test_a_closed_pipe_ends_it_quietly(large_table: str) -> None:
 
 
 @pytest.mark.parametrize("output", ["jsonl", "arrow"])
-def test_an_interrupt_ends_it_quietly_with_its_own_status(large_table: str, output: str) -> None:
+def test_an_interrupt_ends_the_command_quietly_with_its_own_status(
+    large_table: str, output: str
+) -> None:
     with subprocess.Popen(
         [*HEADRACE, large_table, "-f", output], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -218,5 +220,5 @@ def test_a_failure_has_a_code_and_a_status(
     assert "Traceback" not in done.stderr
 
 
-def test_names_with_commas_stand_in_backticks() -> None:
+def test_names_with_commas_are_quoted_in_backticks() -> None:
     assert split_names(["a, b", "`c,d`,e"]) == ["a", "b", "c,d", "e"]

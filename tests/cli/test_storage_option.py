@@ -56,7 +56,7 @@ def test_every_command_opens_a_table_in_a_store(
     assert SECRET_KEY not in done.stdout + done.stderr
 
 
-def test_the_environment_counts_too(table: str, s3: Place) -> None:
+def test_options_are_read_from_the_environment_too(table: str, s3: Place) -> None:
     done = headrace(
         "count",
         table,

@@ -40,7 +40,7 @@ def expire(store: LocalStore) -> None:
         os.utime(file, (time.time() - 86400,) * 2)
 
 
-def test_a_lease_that_is_held_is_not_given_again(store: LocalStore) -> None:
+def test_a_held_lease_is_not_granted_again(store: LocalStore) -> None:
     with closing(acquired(store)) as lease:
         other = acquire_lease(store)
         assert isinstance(other, Occupied)
@@ -51,7 +51,7 @@ def test_a_lease_that_is_held_is_not_given_again(store: LocalStore) -> None:
     assert not is_held(store)
 
 
-def test_a_released_lease_is_given_again_with_a_larger_token(store: LocalStore) -> None:
+def test_a_released_lease_is_granted_again_with_a_larger_token(store: LocalStore) -> None:
     tokens = []
     for _ in range(3):
         with closing(acquired(store)) as lease:
@@ -61,7 +61,7 @@ def test_a_released_lease_is_given_again_with_a_larger_token(store: LocalStore) 
     assert list((Path(store.root) / "clock").glob("*")) == []
 
 
-def test_an_expired_lease_is_taken_over_and_its_holder_finds_out(store: LocalStore) -> None:
+def test_an_expired_lease_is_taken_over_and_its_holder_gets_an_error(store: LocalStore) -> None:
     first = acquired(store)
     expire(store)
     assert not is_held(store)
@@ -119,14 +119,14 @@ class _Losing:
             raise StoreFailedError(path=path, reason="the answer was lost")
 
 
-def test_a_lease_whose_answer_was_lost_is_ours(store: LocalStore) -> None:
+def test_a_lease_whose_response_was_lost_is_still_held(store: LocalStore) -> None:
     losing = _Losing(store)
     with closing(acquired(losing)) as lease:
         lease.check()
     assert losing.lost == 1
 
 
-def test_a_number_that_clean_up_made_free_is_no_lease(store: LocalStore) -> None:
+def test_a_number_freed_by_clean_up_is_not_granted(store: LocalStore) -> None:
     """A process has a stale listing with lease 1; lease 2 was deleted and 3 is held."""
     held = msgspec.json.encode({"id": "x", "holder": "h", "ttl_ms": HOUR_MS})
 

@@ -123,7 +123,9 @@ def test_a_store_that_fails_after_the_commit_has_committed(tmp_path: Path) -> No
     assert isinstance(staged.commit(body(table, "b.parquet"), version=1), Committed)
 
 
-def test_a_store_that_fails_before_the_commit_raises_and_the_files_can_go(tmp_path: Path) -> None:
+def test_a_store_that_fails_before_the_commit_raises_and_its_files_can_be_deleted(
+    tmp_path: Path,
+) -> None:
     table = tmp_path / "t"
     create(table)
     staged = stage(table, "b.parquet", store=Failing(str(table), fails="put", after=False))
@@ -134,7 +136,7 @@ def test_a_store_that_fails_before_the_commit_raises_and_the_files_can_go(tmp_pa
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_store_that_says_nothing_leaves_everything_where_it_is(
+def test_a_store_that_reports_nothing_leaves_all_files_in_place(
     tmp_path: Path, *, after: bool
 ) -> None:
     table = tmp_path / "t"
@@ -148,7 +150,7 @@ def test_a_store_that_says_nothing_leaves_everything_where_it_is(
     assert (table / "b.parquet").exists()
 
 
-def test_files_of_a_commit_that_stands_are_never_abandoned(tmp_path: Path) -> None:
+def test_files_of_a_successful_commit_are_never_abandoned(tmp_path: Path) -> None:
     table = tmp_path / "t"
     create(table)
     staged = stage(table, "b.parquet")
@@ -176,7 +178,7 @@ def test_a_table_without_a_log_has_no_version(tmp_path: Path) -> None:
     assert newest_version(LocalStore(str(tmp_path))) == NO_VERSION
 
 
-def test_what_is_cleaned_up_counts_as_long_as_a_checkpoint_covers_it(tmp_path: Path) -> None:
+def test_cleaned_up_commits_count_while_a_checkpoint_covers_them(tmp_path: Path) -> None:
     table = tmp_path / "t"
     create(table)
     DeltaTable(table).create_checkpoint()
@@ -188,7 +190,7 @@ def _files(folder: Path) -> Iterator[str]:
     return (file.name for file in folder.rglob("*") if file.is_file())
 
 
-def test_putting_leaves_no_other_file_and_never_half_of_one(tmp_path: Path) -> None:
+def test_a_put_leaves_no_temporary_and_no_partial_file(tmp_path: Path) -> None:
     store = LocalStore(str(tmp_path))
     store.put("a/b", b"1", mode=PutMode.CREATE)
     store.put("a/b", b"22", mode=PutMode.OVERWRITE)

@@ -65,5 +65,5 @@ def test_a_generated_table_differs_as_it_is_listed(case: str, tmp_path: Path) ->
     assert _summary(theirs) == listed["deltalake"]
 
 
-def test_every_listed_generated_table_is_made() -> None:
+def test_every_listed_generated_table_is_created() -> None:
     assert DIFFERENCES["generated"].keys() == CASES.keys()

@@ -108,7 +108,7 @@ def test_versions_that_cannot_be_rebuilt_are_not_found(fixture: Fixture) -> None
 
 
 @every_table
-def test_batches_hold_what_iteration_gives(fixture: Fixture) -> None:
+def test_batches_have_the_same_files_as_iteration(fixture: Fixture) -> None:
     _skip_if_refused(fixture)
     scan = open_snapshot(fixture.table).scan()
     assert batch_rows(scan.batches()) == file_rows(scan)

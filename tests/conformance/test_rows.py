@@ -62,7 +62,7 @@ def test_rows_equal_those_that_are_stored_or_that_deltalake_reads(fixture: Fixtu
 
 
 @pytest.mark.parametrize("fixture", fixture_params())
-def test_some_columns_and_a_limit_give_what_all_of_them_do(fixture: Fixture) -> None:
+def test_selected_columns_and_a_limit_agree_with_a_full_read(fixture: Fixture) -> None:
     whole = _readable(fixture)
     snapshot = open_snapshot(fixture.table)
     columns = whole.column_names[::-2]
@@ -76,6 +76,6 @@ def test_some_columns_and_a_limit_give_what_all_of_them_do(fixture: Fixture) -> 
     assert snapshot.rows(columns=[], limit=half).read_all().num_rows == half
 
 
-def test_every_listed_table_is_there(fixture_tables: Path) -> None:
+def test_every_listed_table_exists(fixture_tables: Path) -> None:
     listed = EXCEPTIONS["unreadable"].keys() | EXCEPTIONS["different"].keys()
     assert [name for name in listed if not (fixture_tables / name).is_dir()] == []

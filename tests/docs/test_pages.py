@@ -60,7 +60,7 @@ def test_the_page_of_rules_is_up_to_date() -> None:
     )
 
 
-def test_every_rule_says_where_it_is_kept() -> None:
+def test_every_rule_names_existing_modules() -> None:
     rules = [rule for group in _script("make_rules.py")["read_groups"]() for rule in group["rule"]]
     assert [rule["number"] for rule in rules] == list(range(1, 36))
     assert [path for rule in rules for path in rule["where"] if not (SOURCE / path).is_file()] == []
@@ -92,7 +92,7 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
     assert [n for n in found if f"{package}.{n}" not in told and n not in moved] == []
 
 
-def test_every_verb_of_the_makefile_is_explained() -> None:
+def test_every_make_target_is_documented() -> None:
     verbs = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
     told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert [verb for verb in verbs if f"| `make {verb}` |" not in told] == ["help"]
@@ -127,7 +127,7 @@ def test_every_option_exists(page: Path) -> None:
     assert [m for m in _mentioned(text) if m[1] not in options.get(m[0], set())] == []
 
 
-def test_the_check_of_options_notices_a_wrong_one() -> None:
+def test_the_check_of_options_reports_an_unknown_one() -> None:
     told = set(_mentioned("$ headrace files t --nope -x\n`--never` and `headrace snapshot --odd`"))
     assert told >= {("files", "--nope"), ("files", "-x"), ("any", "--never"), ("snapshot", "--odd")}
 

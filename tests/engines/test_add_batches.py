@@ -142,7 +142,7 @@ writers = st.fixed_dictionaries(
     st.integers(1, 70),
 )
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_writers_choices_are_read_alike(
+def test_any_way_of_writing_is_read_the_same(
     tmp_path: Path,
     rows: list[Any],
     options: dict[str, Any],
@@ -162,7 +162,7 @@ def test_any_writers_choices_are_read_alike(
     st.tuples(st.integers(0, 3), st.none() | st.lists(st.integers(0, 59))),
 )
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_only_the_rows_that_were_chosen_are_decoded(
+def test_only_selected_rows_are_decoded(
     tmp_path: Path,
     rows: list[Any],
     options: dict[str, Any],
@@ -229,7 +229,7 @@ def many(count: int, **changed: Any) -> list[Any]:
     st.integers(1, 255),
 )
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_is_told_as_arrow_tells_it_or_does_not_matter(
+def test_damage_is_reported_as_by_arrow_or_changes_nothing(
     tmp_path: Path, options: dict[str, Any], place: int, flip: int
 ) -> None:
     path = written(
@@ -259,7 +259,7 @@ def test_damage_is_told_as_arrow_tells_it_or_does_not_matter(
     ],
 )
 @pytest.mark.timeout(60)
-def test_a_footer_may_say_anything(
+def test_any_footer_is_handled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(400))
@@ -283,7 +283,7 @@ def test_columns_with_fewer_rows_than_the_footer_says_are_damage(
         quick(path, columns)
 
 
-def test_a_mask_that_is_too_short_is_not_read_beyond_its_end(tmp_path: Path) -> None:
+def test_a_short_mask_is_not_read_beyond_its_end(tmp_path: Path) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(50))
     with path.open("rb") as file:
         chunk = pq.read_metadata(path).row_group(0).column(0)
@@ -303,7 +303,7 @@ def outcome(
     return found
 
 
-def test_arrow_reads_the_small_columns_alone(
+def test_arrow_reads_only_the_small_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(100))
@@ -330,7 +330,7 @@ def test_an_unusual_encoding_is_left_to_arrow(tmp_path: Path, encoding: str) -> 
     assert quick(path) == by_arrow(path)
 
 
-def test_an_unusual_page_is_left_to_arrow_where_it_comes(
+def test_an_unusual_page_is_left_to_arrow_from_there_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(
@@ -358,7 +358,7 @@ def failing_after(calls: int, function: Any) -> Any:
 
 @pytest.mark.parametrize("add_may_be_null", [True, False])
 @pytest.mark.parametrize("path_may_be_null", [True, False])
-def test_columns_without_nulls_are_read_alike(
+def test_columns_without_nulls_are_read_the_same(
     tmp_path: Path, *, add_may_be_null: bool, path_may_be_null: bool
 ) -> None:
     kind = pa.struct([pa.field("path", pa.string(), path_may_be_null), *list(ADD)[1:]])
@@ -369,13 +369,13 @@ def test_columns_without_nulls_are_read_alike(
     assert quick(path) == by_arrow(path)
 
 
-def test_texts_longer_than_the_average_make_room(tmp_path: Path) -> None:
+def test_texts_longer_than_the_average_grow_the_buffer(tmp_path: Path) -> None:
     rows = [*many(40), *many(40, stats="x" * 30_000)]
     path = written(tmp_path / "checkpoint.parquet", rows, compression="snappy")
     assert quick(path, batch_rows=80) == by_arrow(path)
 
 
-def test_a_column_is_not_written_over_while_somebody_looks_at_it(tmp_path: Path) -> None:
+def test_a_column_in_use_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(2000), use_dictionary=False)
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=100) as reader:
@@ -385,7 +385,7 @@ def test_a_column_is_not_written_over_while_somebody_looks_at_it(tmp_path: Path)
         assert pa.Table.from_batches([batch]) == whole.slice(n * 300, 100).combine_chunks()
 
 
-def test_rows_that_are_left_to_arrow_have_the_type_of_those_before(
+def test_rows_decoded_by_arrow_have_the_type_of_the_rows_before_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = pa.struct([(f.name, pa.large_string()) if f.type == pa.string() else f for f in ADD])
@@ -398,7 +398,7 @@ def test_rows_that_are_left_to_arrow_have_the_type_of_those_before(
     assert pa.Table.from_batches(batches).to_pydict() == by_arrow(path).to_pydict()
 
 
-def test_an_absurd_size_in_the_footer_takes_no_memory(
+def test_an_absurd_size_in_the_footer_allocates_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(50))

@@ -66,7 +66,7 @@ odd = pytest.mark.parametrize(("kind", "value"), ODD, ids=str)
 
 
 @odd
-def test_adds_of_another_shape_send_the_scan_to_the_commits(
+def test_malformed_adds_make_the_scan_fall_back_to_the_commits(
     tmp_path: Path, kind: pa.DataType, value: Any
 ) -> None:
     assert paths_of(write_table(tmp_path, kind, value)) == ["a", "b"]
@@ -95,7 +95,7 @@ def test_an_add_without_a_path_or_size_is_refused(tmp_path: Path, missing: str) 
 
 @pytest.mark.parametrize("missing", [["path"], ["path", "size"]], ids=str)
 @pytest.mark.parametrize("where", [None, "part IS NULL"])
-def test_an_add_without_a_path_is_damage_also_where_it_is_alone(
+def test_an_add_without_a_path_is_damage_even_if_it_is_the_only_row(
     tmp_path: Path, missing: list[str], where: str | None
 ) -> None:
     table = write_table(tmp_path, struct(), VALUES | dict.fromkeys(missing))
@@ -111,7 +111,7 @@ def test_an_add_without_a_path_is_damage_also_where_it_is_alone(
 
 
 @pytest.mark.parametrize("where", [None, "part IS NULL", "id IS NULL OR id > 0"])
-def test_an_add_without_a_size_sends_the_scan_to_the_commits(
+def test_an_add_without_a_size_makes_the_scan_fall_back_to_the_commits(
     tmp_path: Path, where: str | None
 ) -> None:
     table = write_table(tmp_path, struct(), VALUES | {"size": None})
@@ -121,7 +121,7 @@ def test_an_add_without_a_size_sends_the_scan_to_the_commits(
     assert sum(batch.num_rows for batch in batches) == 2
 
 
-def test_an_add_without_a_size_does_no_harm_where_it_is_hidden(tmp_path: Path) -> None:
+def test_a_hidden_add_without_a_size_does_not_matter(tmp_path: Path) -> None:
     table = write_table(tmp_path, struct(), VALUES | {"size": None})
     write_commit(table, 2, [remove("a")])
     commit_path(table, 0).unlink()
@@ -140,7 +140,7 @@ def test_a_sidecar_without_a_path_is_damage(tmp_path: Path) -> None:
         open_snapshot(table).scan().count()
 
 
-def test_a_vector_beyond_its_bits_is_refused(tmp_path: Path) -> None:
+def test_a_vector_with_an_offset_out_of_range_is_refused(tmp_path: Path) -> None:
     vector = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1 << 40, "cardinality": 1}
     kind = pa.struct(
         [("storageType", TEXT), ("pathOrInlineDv", TEXT), ("offset", LONG), ("cardinality", LONG)]
@@ -154,7 +154,7 @@ def test_a_vector_beyond_its_bits_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["storageType", "pathOrInlineDv"])
-def test_half_a_vector_is_damage_and_not_taken_for_none(tmp_path: Path, missing: str) -> None:
+def test_an_incomplete_vector_is_damage_and_not_a_missing_one(tmp_path: Path, missing: str) -> None:
     vector = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1, "cardinality": 1}
     kind = pa.struct(
         [("storageType", TEXT), ("pathOrInlineDv", TEXT), ("offset", LONG), ("cardinality", LONG)]
@@ -183,7 +183,7 @@ def test_a_text_that_is_not_utf_8_is_refused(tmp_path: Path, field: str, where: 
         list(open_snapshot(table).scan(where=where))
 
 
-def test_integers_may_be_narrow(tmp_path: Path) -> None:
+def test_integers_may_be_stored_in_narrower_types(tmp_path: Path) -> None:
     table = write_table(tmp_path, struct(size=pa.int32(), modificationTime=pa.int32()), VALUES)
     commit_path(table, 0).unlink()
     assert paths_of(table) == ["a", "b"]

@@ -28,7 +28,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(threading.Thread, "start", interrupted)
 
 
-def test_a_call_whose_start_was_interrupted_is_made_once(interrupt: Callable[[], None]) -> None:
+def test_a_call_whose_start_was_interrupted_runs_once(interrupt: Callable[[], None]) -> None:
     calls: list[str] = []
     work = Background(lambda: calls.append(threading.current_thread().name), name="worker")
     interrupt()
@@ -58,7 +58,7 @@ def test_a_call_whose_start_was_interrupted_is_waited_for(interrupt: Callable[[]
     assert ended.is_set()
 
 
-def test_what_was_waited_for_before_it_began_never_does() -> None:
+def test_a_call_that_is_awaited_before_its_start_never_runs() -> None:
     calls: list[str] = []
     work = Background(lambda: calls.append("made"), name="worker")
     work.wait()
@@ -79,7 +79,7 @@ def test_a_call_does_not_wait_for_itself() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # about forking with threads
-def test_a_forked_process_is_told_that_the_call_is_not_there() -> None:
+def test_a_forked_process_gets_an_error_for_the_call_of_its_parent() -> None:
     go_on = threading.Event()
 
     def call() -> None:

@@ -100,7 +100,7 @@ def _answer_or_refusal(table: Path, answer: Answer) -> Any:
 
 
 @every_writer
-def test_sound_pages_tell_the_same_with_checksums_and_without(
+def test_intact_pages_give_the_same_answers_with_and_without_checksums(
     tmp_path: Path, writer: dict[str, Any]
 ) -> None:
     written(tmp_path, has_checksums=False, **writer)
@@ -129,7 +129,7 @@ def test_a_changed_page_is_refused_or_does_not_matter(
 
 @every_writer
 @pytest.mark.parametrize("leaf", ["add.path", "add.partitionValues.key_value.value", "metaData.id"])
-def test_a_changed_page_is_survived_where_the_commits_are_there(
+def test_a_changed_page_is_tolerated_if_the_commits_still_exist(
     tmp_path: Path, leaf: str, writer: dict[str, Any]
 ) -> None:
     path = written(tmp_path, **writer)

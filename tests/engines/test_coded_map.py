@@ -91,7 +91,7 @@ def by_arrow(file: BytesIO) -> list[list[Any]]:
     times=st.sampled_from([1, 1, MANY // 40]),
     writer=writers,
 )
-def test_codes_tell_what_arrow_tells_or_nothing(
+def test_maps_decoded_from_codes_equal_those_of_arrow_or_are_declined(
     names: list[str], values: list[list[str]], odd: str | None, times: int, writer: dict[str, Any]
 ) -> None:
     maps: list[Any] = [list(zip(names, row, strict=False)) for row in values] * times
@@ -117,7 +117,7 @@ def test_codes_tell_what_arrow_tells_or_nothing(
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
 @pytest.mark.parametrize("distinct", [1, 2, 200, 1000])
-def test_uniform_maps_are_told_by_their_codes(
+def test_uniform_maps_are_recognised_by_their_codes(
     version: str, compression: str, distinct: int
 ) -> None:
     maps = [[("day", f"d{i % distinct}"), ("city", f"c{i % 3}")] for i in range(MANY)]
@@ -125,12 +125,12 @@ def test_uniform_maps_are_told_by_their_codes(
     assert by_code(file) == by_arrow(file)
 
 
-def test_entries_that_begin_in_another_row_are_noticed() -> None:
+def test_entries_that_begin_in_another_row_are_detected() -> None:
     file = written([[("day", "1")], [("city", "2"), ("day", "3"), ("city", "4")]])
     assert by_code(file) == [None]
 
 
-def test_rows_that_are_about_something_else_are_passed_over() -> None:
+def test_rows_of_other_actions_are_skipped() -> None:
     maps = [
         NO_ADD if i % 7 == 0 or i < MANY // 4 else [("day", f"d{i % 5}"), ("city", "c")]
         for i in range(MANY)
@@ -140,7 +140,7 @@ def test_rows_that_are_about_something_else_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, [], [("day", None)]], ids=["null", "empty", "null value"])
-def test_an_add_without_values_is_not_taken_for_something_else(odd: Any) -> None:
+def test_an_add_without_values_is_still_an_add(odd: Any) -> None:
     assert by_code(written([[("day", "1")], odd, [("day", "2")]])) == [None]
 
 
@@ -156,7 +156,7 @@ def test_a_code_beyond_the_last_text_is_not_taken_for_null(code: int) -> None:
 
 
 @pytest.mark.parametrize("code", [-1, 1, 100])
-def test_a_code_beyond_the_last_name_is_noticed(code: int) -> None:
+def test_a_code_beyond_the_last_name_is_detected(code: int) -> None:
     keys, items = (
         pa.DictionaryArray.from_arrays(pa.array([n, n], pa.int32()), pa.array(["a"]), safe=False)
         for n in (code, 0)

@@ -27,9 +27,7 @@ texts = st.text(max_size=40)
 @pytest.mark.property
 @settings(max_examples=examples(200))
 @given(st.lists(st.tuples(texts, st.booleans()), max_size=60), st.integers(0, 9))
-def test_texts_that_are_kept_are_those_of_a_filter(
-    rows: list[tuple[str, bool]], skipped: int
-) -> None:
+def test_selected_texts_equal_those_of_a_filter(rows: list[tuple[str, bool]], skipped: int) -> None:
     column = pa.array([text for text, _ in rows], pa.string()).slice(skipped)
     kept = np.array([own for _, own in rows], dtype=np.bool_)[skipped:]
     found = selected_texts(column, kept, Memory())
@@ -45,7 +43,7 @@ def test_nulls_are_kept_too() -> None:
 @pytest.mark.property
 @settings(max_examples=examples(200))
 @given(st.lists(texts, min_size=1, max_size=20), st.data())
-def test_words_are_those_that_the_codes_stand_for(words: list[str], data: st.DataObject) -> None:
+def test_words_are_looked_up_by_their_codes(words: list[str], data: st.DataObject) -> None:
     codes = data.draw(st.lists(st.integers(0, len(words) - 1), max_size=90))
     array = pa.array(words, pa.string())
     found = words_of(np.array(codes, dtype=np.int32), array, Memory())
@@ -55,17 +53,17 @@ def test_words_are_those_that_the_codes_stand_for(words: list[str], data: st.Dat
 
 
 @pytest.mark.parametrize("code", [-1, 2, 1 << 30])
-def test_codes_that_stand_for_nothing_are_left_to_others(code: int) -> None:
+def test_codes_without_a_word_are_declined(code: int) -> None:
     codes = np.array([0, code], dtype=np.int32)
     assert words_of(codes, pa.array(["a", "b"]), Memory()) is None
 
 
-def test_words_that_would_take_much_room_are_left_to_others() -> None:
+def test_words_that_would_take_much_memory_are_declined() -> None:
     codes = np.zeros(1 << 20, dtype=np.int32)
     assert words_of(codes, pa.array(["a long word"]), Memory()) is None
 
 
-def test_nulls_among_the_words_are_left_to_others() -> None:
+def test_nulls_among_the_words_are_declined() -> None:
     assert words_of(np.zeros(1, np.int32), pa.array([None, "a"], pa.string()), Memory()) is None
 
 
@@ -76,7 +74,7 @@ def test_nulls_among_the_words_are_left_to_others() -> None:
     deadline=None,
 )
 @given(seed=st.integers(0, 1 << 30), alphabet=st.integers(1, 30), longest=st.integers(1, 400))
-def test_texts_that_repeat_themselves_are_decompressed(
+def test_repetitive_texts_are_decompressed(
     tmp_path: Path, seed: int, alphabet: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Near and far repetitions, short and long literals: everything that Snappy supports."""
@@ -99,7 +97,7 @@ def test_texts_that_repeat_themselves_are_decompressed(
     assert quick(path, batch_rows=300) == by_arrow(path)
 
 
-def test_a_block_is_used_again_when_nobody_looks_at_it() -> None:
+def test_a_block_is_reused_once_it_is_unreferenced() -> None:
     memory = Memory()
     block = memory.block(1 << 20)
     address = block.address
@@ -111,14 +109,14 @@ def test_a_block_is_used_again_when_nobody_looks_at_it() -> None:
     assert memory.block((1 << 20) - 9).address == address
 
 
-def test_a_block_that_was_outgrown_does_not_stay() -> None:
+def test_an_outgrown_block_is_released() -> None:
     memory = Memory()
     sizes = [len(memory.block(size << 19)) >> 19 for size in (4, 5, 6, 7, 6, 5, 7)]
     assert sizes == [4, 5, 6, 7, 7, 7, 7]
     assert [len(free) >> 19 for free in memory._free] == [7]
 
 
-def test_texts_of_a_batch_stay_as_they_are_while_others_are_made() -> None:
+def test_texts_of_a_batch_do_not_change_while_others_are_decoded() -> None:
     memory, kept = Memory(), []
     for number in range(40):
         column = pa.array([f"{number}-{row}" for row in range(30_000)])
@@ -131,7 +129,7 @@ def test_texts_of_a_batch_stay_as_they_are_while_others_are_made() -> None:
     assert pc.sum(pc.binary_length(kept[0][0])).as_py() > 1 << 17  # large enough to be recycled
 
 
-def test_a_forked_process_keeps_what_it_was_handed() -> None:
+def test_a_forked_process_keeps_its_batches() -> None:
     memory = Memory()
     block = memory.block(1 << 20)
     block.bytes[:5] = 65
@@ -150,7 +148,7 @@ def test_a_forked_process_keeps_what_it_was_handed() -> None:
     os.waitpid(child, 0)
 
 
-def test_memory_that_is_retired_keeps_nothing() -> None:
+def test_retired_memory_holds_nothing() -> None:
     memory = Memory()
     block = memory.block(1 << 20)
     memory.block(1 << 21)

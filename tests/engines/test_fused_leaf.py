@@ -41,7 +41,7 @@ def test_leaves_of_one_phase_are_one_value() -> None:
 
 
 @pytest.mark.parametrize("plan", [leaf("a"), DropSeen(input=scan("a"), seen=SEEN)])
-def test_a_leaf_of_one_scan_is_the_plan_that_it_was_made_of(plan: Node) -> None:
+def test_a_leaf_of_one_scan_is_the_original_plan(plan: Node) -> None:
     fused = fuse_leaves([plan], ScanParquet)
     assert fused is not None
     assert fused.to_node() == plan
@@ -74,7 +74,9 @@ def test_a_scan_of_manifests_may_stand_alone() -> None:
 
 
 @pytest.mark.parametrize("where", ["id >= 3", "part = 'a'"])
-def test_workers_ship_no_column_that_only_the_predicate_needed(tmp_path: Path, where: str) -> None:
+def test_workers_do_not_send_columns_that_only_the_predicate_needs(
+    tmp_path: Path, where: str
+) -> None:
     values = {"part": "a", "n": "1"}
     adds = [add(f"f{i}", stats=statistics(i), partition_values=values) for i in range(9)]
     write_history(tmp_path, [[*opening(), *adds]])

@@ -32,7 +32,7 @@ def paths(folder: Path, content: bytes) -> list[str]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("content", [TEXT, TEXT + b"\n", MARK + TEXT, MARK, b"", b"\n\n" + TEXT])
-def test_every_line_is_read_wherever_pieces_end(
+def test_every_line_is_read_wherever_chunks_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, content: bytes
 ) -> None:
     monkeypatch.setattr("headrace.engines.log_bytes.CHUNK_BYTES", size)
@@ -51,7 +51,7 @@ def test_a_damaged_line_has_its_number_in_the_whole_file(
 
 
 @pytest.mark.parametrize("version", [None, 7], ids=["summary", "commit"])
-def test_only_the_lines_that_are_wanted_are_kept(tmp_path: Path, version: int | None) -> None:
+def test_only_requested_actions_are_kept(tmp_path: Path, version: int | None) -> None:
     named = {"sidecar": {"path": "x", "sizeInBytes": 1, "modificationTime": 1}}
     content = TEXT + b"\n" + json.dumps(named).encode()
     (tmp_path / "manifest.json").write_bytes(content)
@@ -62,7 +62,7 @@ def test_only_the_lines_that_are_wanted_are_kept(tmp_path: Path, version: int | 
     assert sum(map(len, batches)) == 1
 
 
-def test_fields_that_are_not_asked_for_are_as_if_they_had_not_been_written(tmp_path: Path) -> None:
+def test_fields_that_are_not_requested_are_ignored(tmp_path: Path) -> None:
     line = add("a", size=7, stats="{}", tags={"x": "y"}, vector=vector("v"))
     columns = ("add.path", "add.tags", "add.stats_parsed.numRecords")
     [found] = adds(tmp_path, json.dumps(line).encode(), columns)
@@ -71,20 +71,20 @@ def test_fields_that_are_not_asked_for_are_as_if_they_had_not_been_written(tmp_p
     assert (found.partition_values, found.modification_time, found.data_change) == ({}, 0, True)
 
 
-def test_an_action_that_is_asked_for_as_a_whole_has_all_its_fields(tmp_path: Path) -> None:
+def test_an_action_requested_as_a_whole_has_all_its_fields(tmp_path: Path) -> None:
     [found] = adds(tmp_path, json.dumps(add("a", size=7)).encode(), ("add.path", "add"))
     assert found.size == 7
 
 
 @pytest.mark.parametrize("columns", [("add.size",), ("add.path", "add.size"), ("add",)])
-def test_a_field_that_is_asked_for_must_be_what_the_protocol_says(
+def test_a_requested_field_must_follow_the_protocol(
     tmp_path: Path, columns: tuple[str, ...]
 ) -> None:
     with pytest.raises(CorruptLogError):
         adds(tmp_path, b'{"add":{"path":"a","size":"7"}}', columns)
 
 
-def test_only_the_fields_that_are_asked_for_must_be_what_the_protocol_says(tmp_path: Path) -> None:
+def test_only_requested_fields_must_follow_the_protocol(tmp_path: Path) -> None:
     [found] = adds(tmp_path, b'{"add":{"path":"a","size":"7","stats":[]}}', ("add.path",))
     assert found.path == "a"
 
@@ -92,6 +92,6 @@ def test_only_the_fields_that_are_asked_for_must_be_what_the_protocol_says(tmp_p
 @pytest.mark.parametrize(
     "stats", [b'"', b'"\\q"', b'"\n"', b"tru", b"01", b"[1,]", b'{"a" 1}', b"[" * 100_000]
 )
-def test_lines_must_be_json_also_where_nobody_asks(tmp_path: Path, stats: bytes) -> None:
+def test_lines_must_be_json_even_if_nothing_is_requested(tmp_path: Path, stats: bytes) -> None:
     with pytest.raises(CorruptLogError):
         adds(tmp_path, b'{"add":{"path":"a","stats":' + stats + b"}}", ("add.path",))

@@ -104,7 +104,7 @@ def test_verdicts_are_those_of_the_codes(  # noqa: PLR0913, PLR0917
     flip=st.integers(1, 255),
     cut=st.booleans(),
 )
-def test_damage_is_left_to_others_or_tells_the_same(  # noqa: PLR0913
+def test_damage_is_declined_or_gives_the_same_verdicts(  # noqa: PLR0913
     distinct: int, stretch: int, compression: str, place: int, flip: int, *, cut: bool
 ) -> None:
     sound = coded(uniform(900, 2, distinct, stretch), compression=compression, data_page_size=200)
@@ -119,18 +119,18 @@ def test_damage_is_left_to_others_or_tells_the_same(  # noqa: PLR0913
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd"])
-def test_pages_of_other_kinds_are_left_to_others(version: str, compression: str) -> None:
+def test_pages_of_other_kinds_are_declined(version: str, compression: str) -> None:
     maps = coded(uniform(500, 2, 9, 1), data_page_version=version, compression=compression)
     found = judged(maps, some_verdicts(maps, 1))
     assert (found is None) == (version == "2.0" or compression in {"gzip", "zstd"})
 
 
-def test_values_that_are_not_coded_are_left_to_others() -> None:
+def test_values_without_dictionary_codes_are_declined() -> None:
     maps = coded(uniform(3000, 1, 200, 1), dictionary_pagesize_limit=64, write_batch_size=8)
     assert judged(maps, some_verdicts(maps, 1)) is None
 
 
-def test_a_code_beyond_the_last_text_is_left_to_others() -> None:
+def test_a_code_beyond_the_last_text_is_declined() -> None:
     maps = coded(uniform(500, 2, 9, 1))
     last = msgspec.structs.replace(maps.maps, texts=maps.maps.texts[:-1])
     fewer = msgspec.structs.replace(maps, maps=last)

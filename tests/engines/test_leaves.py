@@ -62,7 +62,7 @@ def test_a_value_of_the_wrong_type_keeps_its_file_with_and_without_a_checkpoint(
     assert [file.path for file in Table(tmp_path).snapshot().scan(where=where)] == before == ["f1"]
 
 
-def test_leaves_that_differ_are_each_executed_as_they_say(tmp_path: Path) -> None:
+def test_leaves_with_different_plans_are_each_executed_by_their_own(tmp_path: Path) -> None:
     history = [partitioned([{"day": "2026-01-01", "city": "Bern"}] * 2)]
     write_history(tmp_path, history)
     [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), Shape(form=Form.CLASSIC))
@@ -124,7 +124,7 @@ def _timestamped(table: Path, *, text: str, typed: datetime) -> None:
     commit_path(table, 0).unlink()
 
 
-def test_a_time_that_the_writer_read_in_its_own_zone_does_not_rule_its_file_out(
+def test_a_time_parsed_in_the_writers_zone_does_not_prune_its_file(
     tmp_path: Path,
 ) -> None:
     elsewhere = datetime(2026, 1, 1, 5, tzinfo=UTC)
@@ -144,7 +144,7 @@ def test_a_condition_that_is_never_evaluated_keeps_every_file_of_a_checkpoint(
     assert sorted(file.path for file in scan) == ["a", "b"]
 
 
-def test_a_dictionary_that_was_given_up_does_not_rule_out_the_texts_after_it(
+def test_an_abandoned_dictionary_does_not_prune_later_texts(
     tmp_path: Path,
 ) -> None:
     values = [{"day": "2026-01-01", "city": f"city {n}"} for n in range(60)]
@@ -159,7 +159,7 @@ def test_a_dictionary_that_was_given_up_does_not_rule_out_the_texts_after_it(
         assert found == [f"f{n}"]
 
 
-def test_damaged_codes_of_partition_values_are_told_as_damage(tmp_path: Path) -> None:
+def test_damaged_codes_of_partition_values_are_reported_as_damage(tmp_path: Path) -> None:
     history = [
         partitioned([{"day": f"2026-01-0{i // 30 + 1}", "city": "Bern"} for i in range(150)])
     ]
@@ -188,7 +188,7 @@ def test_damaged_codes_of_partition_values_are_told_as_damage(tmp_path: Path) ->
     assert told
 
 
-def test_a_system_that_fails_is_not_taken_for_a_damaged_checkpoint(
+def test_a_system_error_is_not_reported_as_a_damaged_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Damage would send the scan to an older base, and make its user delete an intact file."""

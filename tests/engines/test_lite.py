@@ -34,7 +34,7 @@ def by_arrow(source: Any) -> dict[str, Any]:
     return found
 
 
-def test_every_real_checkpoint_is_read_alike(fixture_tables: Path) -> None:
+def test_every_real_checkpoint_is_read_as_by_arrow(fixture_tables: Path) -> None:
     paths = [p for p in fixture_tables.rglob("*.checkpoint*.parquet") if "_delta_log" in str(p)]
     assert paths
     read = 0
@@ -92,7 +92,7 @@ METADATA = pa.struct(
     ),
 )
 @settings(max_examples=examples(150))
-def test_any_writers_choices_are_read_alike(  # noqa: PLR0913, PLR0917
+def test_any_way_of_writing_is_read_the_same(  # noqa: PLR0913, PLR0917
     features: Any,
     schema: Any,
     partitions: Any,
@@ -139,12 +139,12 @@ def test_any_writers_choices_are_read_alike(  # noqa: PLR0913, PLR0917
 
 @given(st.binary(max_size=400))
 @settings(max_examples=examples(200))
-def test_rubbish_is_left_to_another_reader(rubbish: bytes) -> None:
+def test_random_bytes_are_declined(rubbish: bytes) -> None:
     assert read_actions(Content(rubbish), NAMES) is None
 
 
 @pytest.mark.parametrize("name", ["snappy", "gzip", "zstd"])
-def test_a_codec_gives_back_what_was_compressed_and_notices_damage(name: str) -> None:
+def test_a_codec_round_trips_and_detects_damage(name: str) -> None:
     whole = b"statistics" * 999
     body, codec = pa.Codec(name).compress(whole, asbytes=True), Codec(name.upper())
     assert codec.decompress(body, len(whole)) == whole
@@ -153,12 +153,12 @@ def test_a_codec_gives_back_what_was_compressed_and_notices_damage(name: str) ->
             codec.decompress(damaged, size)
 
 
-def test_a_codec_that_is_not_known_decompresses_nothing() -> None:
+def test_an_unknown_codec_decompresses_nothing() -> None:
     with pytest.raises(ValueError, match="codec 4"):
         Codec.numbered(4).decompress(b"", 0)
 
 
-def test_a_missing_file_is_the_stores_to_tell(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_by_the_store(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.write_bytes(b"")
     assert read_actions(Content(path), NAMES) is None
@@ -204,14 +204,14 @@ def test_a_damaged_footer_is_left_to_arrow_or_does_not_matter() -> None:
     assert left_to_arrow > size
 
 
-def test_a_page_of_negative_size_does_not_go_on_for_ever() -> None:
+def test_a_page_of_negative_size_does_not_loop_forever() -> None:
     header = bytes([0x15, 0x00, 0x15, 0x00, 0x15, 0x0F, 0x00])  # type 0, sizes 0 and -8
     with pytest.raises(ValueError, match="negative size"):
         list(read_pages(header, is_repeated=False, decompress=lambda body, _: body))
 
 
 @pytest.mark.parametrize("kind", [0x07, 0x08, 0x05, 0x01], ids=["double", "text", "int", "bool"])
-def test_a_list_of_absurd_size_ends_at_once(kind: int) -> None:
+def test_a_list_of_absurd_size_is_refused_at_once(kind: int) -> None:
     with pytest.raises((ValueError, IndexError)):
         read_struct(bytes([0x19, 0xF0 | kind]) + b"\xff" * 5 + b"\x7f\x00")
 

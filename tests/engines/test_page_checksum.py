@@ -73,7 +73,7 @@ def paths(content: bytes, kept: Any = None) -> list[str | None]:
 @needs_library
 @coded_or_not
 @every_codec
-def test_compiled_texts_are_not_taken_from_a_changed_page(
+def test_compiled_loops_accept_no_text_from_a_changed_page(
     tmp_path: Path, codec: str, *, is_coded: bool
 ) -> None:
     sound = checkpoint(tmp_path, codec=codec, is_coded=is_coded)
@@ -87,9 +87,7 @@ def test_compiled_texts_are_not_taken_from_a_changed_page(
 
 @needs_library
 @every_codec
-def test_a_changed_page_of_which_nothing_is_wanted_does_not_matter(
-    tmp_path: Path, codec: str
-) -> None:
+def test_a_changed_page_without_selected_rows_does_not_matter(tmp_path: Path, codec: str) -> None:
     sound = checkpoint(tmp_path, codec=codec, is_coded=False)
     first, *_ = page_bodies(sound)["add.path"]
     kept = np.arange(ROWS + 1) == ROWS - 1
@@ -99,7 +97,7 @@ def test_a_changed_page_of_which_nothing_is_wanted_does_not_matter(
 @every_version
 @coded_or_not
 @every_codec
-def test_arrow_is_asked_to_check_every_page(
+def test_arrow_verifies_every_page(
     tmp_path: Path, codec: str, version: str, *, is_coded: bool
 ) -> None:
     sound = checkpoint(tmp_path, codec=codec, is_coded=is_coded, version=version)
@@ -124,9 +122,7 @@ def maps(codec: str, version: str) -> bytes:
 
 @every_version
 @every_codec
-def test_names_and_texts_of_maps_are_not_taken_from_a_changed_page(
-    codec: str, version: str
-) -> None:
+def test_maps_accept_no_names_or_texts_from_a_changed_page(codec: str, version: str) -> None:
     sound = maps(codec, version)
     found = maps_of(sound)
     assert found is not None
@@ -138,7 +134,7 @@ def test_names_and_texts_of_maps_are_not_taken_from_a_changed_page(
 
 @every_version
 @every_codec
-def test_codes_of_maps_are_not_taken_from_a_changed_page(codec: str, version: str) -> None:
+def test_maps_accept_no_codes_from_a_changed_page(codec: str, version: str) -> None:
     sound = maps(codec, version)
     found = maps_of(sound)
     assert found is not None
@@ -153,7 +149,7 @@ def test_codes_of_maps_are_not_taken_from_a_changed_page(codec: str, version: st
 @every_version
 @coded_or_not
 @every_codec
-def test_protocol_and_metadata_are_not_taken_from_a_changed_page(
+def test_protocol_and_metadata_are_not_read_from_a_changed_page(
     codec: str, version: str, *, is_coded: bool
 ) -> None:
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["a", "b"]}

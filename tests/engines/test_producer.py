@@ -121,7 +121,7 @@ def test_without_backpressure_no_more_sources_are_open_than_allowed() -> None:
     assert probe.most_open <= 2
 
 
-def test_without_backpressure_an_error_still_comes_in_its_place() -> None:
+def test_without_backpressure_an_error_is_still_raised_in_order() -> None:
     stream = in_order(range(9), broken_at_two)
     stream.lift_backpressure()
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
@@ -140,7 +140,7 @@ def test_closing_ends_every_thread_without_backpressure() -> None:
         next(stream)
 
 
-def test_nothing_starts_before_the_first_batch_is_asked_for() -> None:
+def test_nothing_starts_before_the_first_batch_is_requested() -> None:
     probe = Probe(3, 3)
     probe.stream().close()
     assert probe.given == []
@@ -157,21 +157,21 @@ def test_closing_ends_every_thread_and_every_source() -> None:
         next(stream)
 
 
-def test_closing_twice_is_closing_once() -> None:
+def test_closing_twice_is_the_same_as_once() -> None:
     stream = Probe(5, 5).stream()
     next(stream)
     stream.close()
     stream.close()
 
 
-def test_an_error_comes_in_its_place() -> None:
+def test_an_error_is_raised_in_order() -> None:
     stream = in_order(Probe(9, 0).numbers(), broken_at_two)
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(RuntimeError, match="broken"):
         next(stream)
 
 
-def test_an_error_in_the_list_of_sources_comes_after_what_was_listed() -> None:
+def test_an_error_in_the_list_of_sources_is_raised_after_the_listed_ones() -> None:
     def numbers() -> Generator[int, None, None]:
         yield from (0, 1)
         raise RuntimeError("no more")
@@ -182,7 +182,7 @@ def test_an_error_in_the_list_of_sources_comes_after_what_was_listed() -> None:
         next(stream)
 
 
-def test_who_asks_again_hears_the_error_again() -> None:
+def test_a_second_request_raises_the_error_again() -> None:
     def read(number: int) -> Generator[tuple[int, int], None, None]:
         if number == 0:
             raise ValueError(number)
@@ -194,7 +194,7 @@ def test_who_asks_again_hears_the_error_again() -> None:
             next(stream)
 
 
-def test_a_consumer_and_who_closes_may_meet() -> None:
+def test_one_thread_may_close_while_another_consumes() -> None:
     def numbers() -> Generator[int, None, None]:
         try:
             yield from range(100)
@@ -221,7 +221,7 @@ def squares(units: Iterator[int]) -> Generator[int, None, None]:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_items_as_made_are_all_items(threads: int) -> None:
+def test_unordered_items_are_complete(threads: int) -> None:
     items = list(in_parallel(squares, range(200), threads=threads))
     assert sorted(items) == [number * number for number in range(200)]
 
@@ -238,7 +238,7 @@ def test_an_error_of_one_thread_ends_the_others() -> None:
     assert not [t for t in threading.enumerate() if t.name.startswith("headrace-leaf")]
 
 
-def test_a_cancellation_inside_the_work_is_not_an_error_of_the_reader() -> None:
+def test_a_cancellation_inside_the_work_is_not_a_read_error() -> None:
     """Only the caller knows who cancelled it; a failed read would be retried in another way."""
 
     def cancelled(units: Iterator[int]) -> Generator[int, None, None]:
@@ -282,7 +282,7 @@ def test_items_are_bounded_by_their_size(ahead: int, made: int) -> None:
         assert settled(items.__len__) == made
 
 
-def test_without_room_items_are_made_when_they_are_asked_for() -> None:
+def test_without_a_buffer_items_are_made_on_request() -> None:
     made = list[int]()
 
     def numbers(_: Iterator[int]) -> Generator[int, None, None]:
@@ -297,7 +297,7 @@ def test_without_room_items_are_made_when_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("order", Order)
-def test_a_cancellation_from_elsewhere_does_not_pass_for_the_end(order: Order) -> None:
+def test_a_cancellation_from_elsewhere_is_not_the_end(order: Order) -> None:
     cancellation = Cancellation()
 
     def numbers(units: Iterator[int]) -> Generator[int, None, None]:
@@ -313,7 +313,7 @@ def test_a_cancellation_from_elsewhere_does_not_pass_for_the_end(order: Order) -
         list(producer)
 
 
-def test_what_is_dropped_lets_go_of_its_threads() -> None:
+def test_a_dropped_producer_releases_its_threads() -> None:
     probe = Probe(1000, 1000)
     next(probe.stream())
     assert settled(lambda: probe.open) == 0

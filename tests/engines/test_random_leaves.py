@@ -22,7 +22,7 @@ from tests.listing import open_snapshot
 @pytest.mark.property
 @settings(max_examples=examples(100))
 @given(full_checkpoints(), st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=4), st.data())
-def test_leaves_together_give_what_each_gives_alone(
+def test_leaves_read_together_equal_leaves_read_alone(
     plan: Plan, conditions: list[Condition], data: st.DataObject
 ) -> None:
     paths = sorted(key.path for key in plan.state(0).live)

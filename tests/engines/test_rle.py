@@ -48,7 +48,7 @@ def streams(draw: st.DrawFn) -> tuple[int, bytes, list[int]]:
 @pytest.mark.property
 @settings(max_examples=examples(100))
 @given(streams(), st.data())
-def test_what_was_packed_comes_out(
+def test_packed_numbers_are_unpacked(
     stream: tuple[int, bytes, list[int]], data: st.DataObject
 ) -> None:
     width, packed, values = stream
@@ -58,7 +58,7 @@ def test_what_was_packed_comes_out(
     assert is_repeated(packed, width, value, count) == (set(values[:count]) <= {value})
 
 
-def test_numbers_that_end_too_early_are_not_made_up() -> None:
+def test_a_truncated_stream_is_refused() -> None:
     packed = packed_run(list(range(8)), 3)
     for short in (packed[:-1], packed[:1], b""):
         with pytest.raises((ValueError, IndexError)):
@@ -67,12 +67,12 @@ def test_numbers_that_end_too_early_are_not_made_up() -> None:
         unpack(packed, 3, 9)
 
 
-def test_a_repeated_number_may_not_have_more_bits_than_the_others() -> None:
+def test_a_repeated_number_must_fit_the_bit_width() -> None:
     for number in (8, 255):
         with pytest.raises(ValueError, match="more than"):
             unpack(repeated_run(number, 5, 3), 3, 5)
 
 
-def test_numbers_of_too_many_bits_are_refused() -> None:
+def test_too_large_bit_widths_are_refused() -> None:
     with pytest.raises(ValueError, match="bits"):
         unpack(packed_run([1] * 8, MOST_BITS + 1), MOST_BITS + 1, 8)

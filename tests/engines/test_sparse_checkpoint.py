@@ -124,7 +124,7 @@ def _extremes(kind: pa.DataType, name: str) -> pa.DataType:
     return pa.struct([("numRecords", LONG), ("minValues", extreme), ("maxValues", extreme)])
 
 
-def test_a_file_with_nan_is_not_skipped_for_what_its_neighbours_hold(tmp_path: Path) -> None:
+def test_a_file_with_nan_is_not_skipped_because_of_its_neighbours(tmp_path: Path) -> None:
     described = metadata(columns={"x": "double"}, partition_columns=())
     spans = {"small": (-1.5, -1.5), "any": (-1.5, float("nan"))}
     adds = [
@@ -150,7 +150,7 @@ def test_a_file_with_nan_is_not_skipped_for_what_its_neighbours_hold(tmp_path: P
         ("a.b = 100", ["new"]),
     ],
 )
-def test_a_dot_in_a_name_is_not_taken_for_a_member(
+def test_a_dot_in_a_name_does_not_mean_a_member(
     tmp_path: Path, places: tuple[int, int], where: str, expected: list[str]
 ) -> None:
     described = metadata(columns={"a.b": "long", "a": "STRUCT"}, partition_columns=())

@@ -169,7 +169,7 @@ def test_literals_become_values_of_the_column_type(text: str, bound: str) -> Non
         "was > 3.4",  # 3.4 as a float is greater than the 3.4 of its statistics
     ],
 )
-def test_what_is_compared_in_another_way_stays_opaque(text: str) -> None:
+def test_conditions_compared_by_other_rules_stay_opaque(text: str) -> None:
     assert isinstance(_bind(text), Opaque)
 
 
@@ -197,7 +197,7 @@ def test_what_is_compared_in_another_way_stays_opaque(text: str) -> None:
         "m IN (1e0, true)",
     ],
 )
-def test_what_cannot_be_compared_is_a_type_error(text: str) -> None:
+def test_incomparable_operands_are_a_type_error(text: str) -> None:
     with pytest.raises(PredicateTypeError):
         _bind(text)
 
@@ -232,7 +232,7 @@ def test_every_name_must_be_a_column(text: str, column: str, known: str | None) 
     assert caught.value.known[:1] == (() if known is None else (known,))
 
 
-def test_columns_are_known_by_their_physical_names_rule_29() -> None:
+def test_columns_are_bound_to_their_physical_names_rule_29() -> None:
     flat, nested = _bind("mapped = 1"), _bind("st.Inner.`x.y` IS NULL")
     assert isinstance(flat, Compare)
     assert isinstance(nested, IsNull)

@@ -91,7 +91,7 @@ def _evaluate(text: str, lower: Any, upper: Any, nulls: str) -> str:
         ("x = 2.5", "F", "F", "-"),
     ],
 )
-def test_bounds_prove_what_is_outside_of_them(
+def test_bounds_prove_what_lies_outside_them(
     text: str, inside: str, unknown: str, all_null: str
 ) -> None:
     assert _evaluate(text, 3, 7, "none") == inside
@@ -135,7 +135,7 @@ def test_a_prefix_is_a_range(text: str, expected: str) -> None:
         ("d IN (8, 'NaN')", "TF"),
     ],
 )
-def test_nan_may_hide_above_every_upper_bound(text: str, expected: str) -> None:
+def test_nan_may_be_above_every_upper_bound(text: str, expected: str) -> None:
     assert _evaluate(text, 3.0, 7.0, "none") == expected
 
 

@@ -159,7 +159,7 @@ def test_literals_have_spark_types(text: str, expected: Value) -> None:
         ("f(DISTINCT_TABLE.x)", [Column(("DISTINCT_TABLE", "x"))]),
     ],
 )
-def test_what_cannot_be_evaluated_is_opaque_and_names_its_columns(
+def test_unsupported_conditions_are_opaque_and_name_their_columns(
     text: str, columns: list[Column]
 ) -> None:
     predicate = parse_predicate(text)
@@ -167,7 +167,7 @@ def test_what_cannot_be_evaluated_is_opaque_and_names_its_columns(
     assert list(predicate.columns) == columns
 
 
-def test_only_the_part_that_cannot_be_evaluated_is_opaque() -> None:
+def test_only_the_unsupported_part_is_opaque() -> None:
     predicate = parse_predicate("x BETWEEN 1 AND y")
     assert predicate == And((_compare(">=", 1), Opaque("x <= y", (X, Y))))
 
@@ -221,7 +221,7 @@ def test_only_the_part_that_cannot_be_evaluated_is_opaque() -> None:
         "x = " + "f(" * 3000 + "1" + ")" * 3000,
     ],
 )
-def test_what_is_no_condition_is_a_syntax_error(text: str) -> None:
+def test_an_invalid_condition_is_a_syntax_error(text: str) -> None:
     with pytest.raises(PredicateSyntaxError):
         parse_predicate(text)
 
@@ -230,13 +230,13 @@ def test_what_is_no_condition_is_a_syntax_error(text: str) -> None:
     ("text", "position"),
     [("x = 1)", 6), ("x = 1 y", 7), ("x\n=\n1)", 6), ("x AND", 3)],
 )
-def test_a_syntax_error_says_where(text: str, position: int) -> None:
+def test_a_syntax_error_has_a_position(text: str, position: int) -> None:
     with pytest.raises(PredicateSyntaxError) as caught:
         parse_predicate(text)
     assert caught.value.position == position
 
 
-def test_a_long_chain_is_no_deep_nesting() -> None:
+def test_a_long_chain_does_not_count_as_deep_nesting() -> None:
     predicate = parse_predicate(" OR ".join(f"x = {i}" for i in range(5000)))
     assert isinstance(predicate, Or)
     assert len(predicate.parts) == 5000

@@ -136,7 +136,7 @@ def test_no_file_with_a_matching_row_is_skipped_rule_32(data: st.DataObject) -> 
 @pytest.mark.property
 @settings(max_examples=examples(100))
 @given(predicates(ALL))
-def test_a_predicate_prints_as_what_it_is(node: Node) -> None:
+def test_a_printed_predicate_parses_to_itself(node: Node) -> None:
     predicate = parse_predicate(sql(node))
     assert str(parse_predicate(str(predicate))) == str(predicate)
 

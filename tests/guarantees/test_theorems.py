@@ -144,7 +144,7 @@ def groups_read(path: Path, ranges: list[range]) -> set[int]:
 @pytest.mark.property
 @given(plans(), strategies, st.integers(0, 3), st.data())
 @settings(max_examples=examples(120))
-def test_vacuum_safety_a_log_that_is_cleaned_gives_all_or_an_error(
+def test_vacuum_safety_a_scan_of_a_cleaned_log_is_complete_or_an_error(
     plan: Plan, strategy: Strategy, taken: int, data: st.DataObject
 ) -> None:
     """Deleted log files never bring a removed file back, and never lose a live one."""

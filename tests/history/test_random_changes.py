@@ -17,7 +17,7 @@ _NAMES = {"added": "add", "removed": "remove"}
 @pytest.mark.property
 @settings(max_examples=examples(60))
 @given(plans(most_commits=6), st.integers(0, 5))
-def test_changes_are_what_commits_say_in_their_order(plan: Plan, number: int) -> None:
+def test_changes_are_the_actions_of_the_commits_in_order(plan: Plan, number: int) -> None:
     start = number % len(plan.history)
     told = [
         (version, name, action["path"], dv_id(action.get("deletionVector")))

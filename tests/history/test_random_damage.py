@@ -54,7 +54,9 @@ def _is_detectable(damage: Damage, path: Path) -> bool:
 
 @settings(max_examples=examples(200))
 @given(plans(most_commits=8), st.sampled_from(Damage), st.integers(0, 99), st.integers(0, 9999))
-def test_damage_is_repaired_or_refused(plan: Plan, damage: Damage, which: int, place: int) -> None:
+def test_damage_is_tolerated_without_loss_or_refused(
+    plan: Plan, damage: Damage, which: int, place: int
+) -> None:
     with plan.on_disk() as table:
         files = [path for path in _files(table) if _is_detectable(damage, path)]
         if files:

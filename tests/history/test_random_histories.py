@@ -65,7 +65,7 @@ def _has_structs(plan: Plan) -> bool:
 
 @settings(max_examples=examples(400))
 @given(plans())
-def test_every_version_lists_what_its_commits_say(plan: Plan) -> None:
+def test_every_version_lists_the_files_of_its_commits(plan: Plan) -> None:
     with plan.on_disk() as table:
         for version in plan.readable:
             snapshot = open_snapshot(table, version)
@@ -76,7 +76,7 @@ def test_every_version_lists_what_its_commits_say(plan: Plan) -> None:
 
 @settings(max_examples=examples(150))
 @given(plans())
-def test_every_version_knows_its_transactions_and_domains(plan: Plan) -> None:
+def test_every_version_has_its_transactions_and_domains(plan: Plan) -> None:
     with plan.on_disk() as table:
         for version in plan.readable:
             _check_rest(open_snapshot(table, version), plan.state(version))
@@ -121,7 +121,7 @@ def test_refresh_follows_a_log_that_grows_and_is_cleaned(plan: Plan, data: st.Da
 
 @settings(max_examples=examples(100))
 @given(plans(oddities=WELL_FORMED))
-def test_batches_hold_what_iteration_gives(plan: Plan) -> None:
+def test_batches_have_the_same_files_as_iteration(plan: Plan) -> None:
     with plan.on_disk() as table:
         scan = open_snapshot(table).scan()
         assert batch_rows(scan.batches()) == file_rows(scan)
@@ -141,7 +141,7 @@ def test_a_malformed_value_is_an_error_only_where_it_is_typed(plan: Plan) -> Non
 
 @settings(max_examples=examples(100))
 @given(plans(), st.integers(0, 7))
-def test_a_limit_gives_that_many_distinct_live_files(plan: Plan, limit: int) -> None:
+def test_a_limit_returns_that_number_of_distinct_live_files(plan: Plan, limit: int) -> None:
     live = plan.state(plan.latest).live
     with plan.on_disk() as table:
         scan = open_snapshot(table).scan(limit=limit)
@@ -177,7 +177,7 @@ def test_a_condition_on_statistics_keeps_exactly_the_files_that_may_match(
 
 @settings(max_examples=examples(50))
 @given(plans(), st.integers(0, 6))
-def test_a_scan_that_was_left_halfway_can_be_iterated_again(plan: Plan, taken: int) -> None:
+def test_a_partly_read_scan_can_be_iterated_again(plan: Plan, taken: int) -> None:
     with plan.on_disk() as table:
         scan = open_snapshot(table).scan()
         first = iter(scan)

@@ -32,7 +32,7 @@ options = st.fixed_dictionaries(
 
 @settings(max_examples=examples(200))
 @given(plans(), options)
-def test_no_option_changes_which_files_are_given(plan: Plan, chosen: dict[str, Any]) -> None:
+def test_no_option_changes_which_files_are_returned(plan: Plan, chosen: dict[str, Any]) -> None:
     with plan.on_disk() as table:
         for version in plan.readable:
             scan = open_snapshot(table, version).scan(**chosen)
@@ -55,7 +55,7 @@ def test_no_option_changes_which_files_a_condition_keeps(
 
 @settings(max_examples=examples(150))
 @given(plans(), options, st.sampled_from(WHERE), st.sets(st.sampled_from(AS_WRITTEN)))
-def test_neither_options_nor_columns_change_what_is_told_of_a_file(
+def test_neither_options_nor_columns_change_the_facts_of_a_file(
     plan: Plan, chosen: dict[str, Any], where: str | None, some: set[str]
 ) -> None:
     columns = [name for name in AS_WRITTEN if name in {"path", "dv_id"} | some]

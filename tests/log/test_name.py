@@ -42,7 +42,7 @@ def test_a_name_means_one_thing_or_nothing(name: str, meaning: LogName | None) -
     assert parse_name(name) == meaning
 
 
-def test_a_staged_commit_tells_its_version() -> None:
+def test_the_version_of_a_staged_commit_is_in_its_name() -> None:
     assert staged_version(f"_staged_commits/{SEVEN}.{UUID}.json") == 7
     assert staged_version(f"{SEVEN}.json") == 7
     assert staged_version("something.json") is None

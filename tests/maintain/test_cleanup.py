@@ -26,7 +26,7 @@ def later(store: MemoryStore, hours: float) -> int:
     return int(store.now_ms + hours * HOUR) + 10_000
 
 
-def test_states_beyond_both_retentions_go_and_the_newest_stay() -> None:
+def test_states_beyond_both_retentions_are_deleted_and_the_newest_kept() -> None:
     store = history()
     plan, result = clean(
         store, INDEXTABLES_HOME, settings=SETTINGS, dry_run=False, clock_ms=later(store, 11)
@@ -37,20 +37,20 @@ def test_states_beyond_both_retentions_go_and_the_newest_stay() -> None:
     assert len(oracle.read(store.objects).files) == 5
 
 
-def test_young_states_stay_however_many_there_are() -> None:
+def test_young_states_are_kept_however_many_there_are() -> None:
     store = history()
     plan = plan_cleanup(store, INDEXTABLES_HOME, settings=SETTINGS, clock_ms=later(store, 9))
     assert plan.is_empty
 
 
-def test_so_many_versions_stay_however_old_they_are() -> None:
+def test_the_newest_versions_are_kept_however_old_they_are() -> None:
     store = history(3)
     settings = msgspec.structs.replace(SETTINGS, retention_versions=7)
     plan = plan_cleanup(store, INDEXTABLES_HOME, settings=settings, clock_ms=later(store, 9999))
     assert plan.is_empty
 
 
-def test_the_newest_state_stays_with_no_retention_at_all() -> None:
+def test_the_newest_state_is_kept_without_any_retention() -> None:
     store = history()
     settings = StateSettings(retention_versions=0, retention_hours=0, min_manifest_age_hours=0)
     clean(store, INDEXTABLES_HOME, settings=settings, dry_run=False, clock_ms=later(store, 1))
@@ -67,7 +67,7 @@ def test_a_dry_run_deletes_nothing() -> None:
     assert (result.dry_run, store.objects) == (True, before)
 
 
-def test_orphaned_manifests_go_once_they_are_old_enough() -> None:
+def test_orphaned_manifests_are_deleted_once_they_are_old_enough() -> None:
     store = history(2)
     orphan = "_transaction_log/manifests/manifest-0123456789abcdef.avro"
     store.objects[orphan] = b"x"
@@ -79,7 +79,7 @@ def test_orphaned_manifests_go_once_they_are_old_enough() -> None:
         assert (orphan in store.objects) is there
 
 
-def test_an_object_whose_time_is_not_known_is_not_old() -> None:
+def test_an_object_of_unknown_age_is_not_deleted() -> None:
     store = history(2)
     orphan = "_transaction_log/manifests/manifest-0123456789abcdef.avro"
     store.objects[orphan], store.modified[orphan] = b"x", 0
@@ -112,7 +112,7 @@ def test_a_state_that_cannot_be_read_stops_everything() -> None:
     assert store.objects == before
 
 
-def test_a_manifest_that_a_newer_state_names_is_spared() -> None:
+def test_a_manifest_that_a_newer_state_references_is_kept() -> None:
     store = history(3)
     writer(store).compact()
     settings = StateSettings(retention_versions=0, retention_hours=0, min_manifest_age_hours=0)
@@ -126,7 +126,7 @@ def test_a_manifest_that_a_newer_state_names_is_spared() -> None:
     oracle.read(store.objects, 5)
 
 
-def test_two_clean_ups_at_once_do_no_harm() -> None:
+def test_concurrent_clean_ups_delete_nothing_more() -> None:
     store = history()
     clock = later(store, 11)
     first = plan_cleanup(store, INDEXTABLES_HOME, settings=SETTINGS, clock_ms=clock)

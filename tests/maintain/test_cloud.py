@@ -46,7 +46,7 @@ def test_a_whole_life_on_a_cloud_store(place: Place, request: pytest.FixtureRequ
     assert sum("/manifests/" in path for path in left) == 1
 
 
-def test_a_large_manifest_goes_up_in_parts_before_its_state(s3: Place) -> None:
+def test_a_large_manifest_is_uploaded_in_parts_before_its_state(s3: Place) -> None:
     store = s3.store("state/parts")
     noise = Random(1)
     adds = [

@@ -114,7 +114,7 @@ def unique(entries: list[Entry]) -> list[Entry]:
     st.sampled_from([1, 2000, 1 << 20]),
     st.integers(1, 6),
 )
-def test_columns_become_the_manifests_of_the_same_entries(  # noqa: PLR0913, PLR0917
+def test_columns_are_staged_as_the_manifests_of_the_same_entries(  # noqa: PLR0913, PLR0917
     drawn: list[Entry],
     batch_rows: int,
     block_entries: int,
@@ -152,7 +152,7 @@ def test_blocks_end_where_the_partition_changes() -> None:
     assert [block.count for block in blocks] == [300, 300, 300]
 
 
-def test_a_file_that_is_given_twice_is_an_error_and_other_vectors_are_not() -> None:
+def test_a_duplicate_file_is_an_error_but_other_vectors_are_not() -> None:
     def entry(path: str, vector: str | None = None) -> Entry:
         given = None
         if vector is not None:

@@ -106,7 +106,7 @@ def test_a_table_without_a_log_is_refused(tmp_path: Path) -> None:
         sql(f"CHECKPOINT INDEXTABLES '{tmp_path}'")
 
 
-def test_names_of_a_catalog_need_spark() -> None:
+def test_catalog_names_need_spark() -> None:
     with pytest.raises(InvalidArgumentError):
         sql("CHECKPOINT INDEXTABLES db.events")
 
@@ -129,7 +129,7 @@ def age(path: Path, hours: float) -> None:
         os.utime(file, (stat.st_atime, stat.st_mtime - hours * 3600))
 
 
-def test_purge_deletes_orphans_and_nothing_that_is_named(table: Path) -> None:
+def test_purge_deletes_only_unreferenced_files(table: Path) -> None:
     (table / "part-orphan.split").write_bytes(b"x")
     (table / "notes.txt").write_bytes(b"mine")
     (table / "_private").mkdir()
@@ -156,7 +156,7 @@ def test_purge_cleans_old_states_and_keeps_the_newest_three(table: Path) -> None
     assert oracle.states(objects(table)) == [1, 2, 3, 4, 5, 6]
 
 
-def test_truncate_leaves_the_newest_state_alone(table: Path) -> None:
+def test_truncate_keeps_only_the_newest_state(table: Path) -> None:
     before = oracle.read(objects(table)).files
     dry = rows(sql(f"TRUNCATE INDEXTABLES TIME TRAVEL '{table}' DRY RUN"))
     assert dry[-1]["status"] == "DRY_RUN"
@@ -166,7 +166,7 @@ def test_truncate_leaves_the_newest_state_alone(table: Path) -> None:
     assert oracle.read(objects(table)).files == before
 
 
-def test_repair_writes_a_new_log_of_the_files_that_are_there(table: Path) -> None:
+def test_repair_writes_a_new_log_of_the_existing_files(table: Path) -> None:
     (table / "p=2" / "part-b.split").unlink()
     newest = table / "_transaction_log" / "state-v00000000000000000002" / "_manifest.avro"
     newest.write_bytes(newest.read_bytes()[:-20])
@@ -201,7 +201,7 @@ def test_a_real_log_is_compacted_without_a_change(name: str, tmp_path: Path) -> 
 
 @needs_logs
 @pytest.mark.parametrize("name", LOGS)
-def test_a_real_log_goes_to_json_and_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_real_log_is_switched_to_json_and_committed_to(name: str, tmp_path: Path) -> None:
     table = shutil.copytree(Path(str(REAL)) / name, tmp_path / name)
     for path in [table, *table.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

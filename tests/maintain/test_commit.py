@@ -68,7 +68,7 @@ def test_a_remove_of_a_file_that_is_not_live_is_reported_and_not_counted() -> No
     assert oracle.read(store.objects).files == {"b": 10}
 
 
-def test_a_removed_path_that_comes_back_is_live_for_old_readers_too() -> None:
+def test_a_removed_path_that_is_added_again_is_live_for_old_readers_too() -> None:
     store = table("a", "b", "c")
     writer(store).commit(removes=["a"])
     writer(store).commit([entry("a", size=99)])
@@ -90,7 +90,7 @@ def test_a_path_is_removed_and_added_in_one_commit() -> None:
     assert oracle.read(store.objects).files == {"a": 5, "b": 10}
 
 
-def test_the_same_path_twice_is_refused_and_nothing_stays_behind() -> None:
+def test_a_duplicate_path_is_refused_and_nothing_is_left_over() -> None:
     store = table("a")
     before = dict(store.objects)
     with pytest.raises(InvalidArgumentError, match="twice"):
@@ -102,7 +102,7 @@ def test_the_same_path_twice_is_refused_and_nothing_stays_behind() -> None:
     "wrong",
     [{"path": "x"}, {"size": 1}, {"path": "x", "size": "1"}, {"path": "x", "size": 1, "y": 1}],
 )
-def test_an_entry_that_is_none_is_refused(wrong: dict[str, object]) -> None:
+def test_an_invalid_entry_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError):
         writer(table("a")).commit([wrong])
 
@@ -115,7 +115,7 @@ def test_a_chain_of_commits_counts_up_without_a_gap() -> None:
     assert len(oracle.read(store.objects).files) == 13
 
 
-def test_entries_inherit_the_version_that_was_committed_and_not_the_one_that_was_tried() -> None:
+def test_entries_inherit_the_committed_version_and_not_the_attempted_one() -> None:
     store = table("a")
     other = writer(store.sharing())
     mine = store.sharing()
@@ -150,7 +150,7 @@ def test_a_file_that_another_writer_removed_first_is_a_conflict_and_nothing_is_c
     assert {path for path in store.objects if "/manifests/" in path} == named
 
 
-def test_writers_that_never_come_first_give_up_after_so_many_attempts() -> None:
+def test_a_writer_that_always_loses_gives_up_after_max_attempts() -> None:
     store = table("a")
     mine, other = store.sharing(), writer(store.sharing())
     count = 0
@@ -191,9 +191,7 @@ def test_the_hint_has_the_eight_fields() -> None:
     }
 
 
-def test_a_commit_follows_the_newest_state_though_the_hint_lags_and_a_state_between_is_gone() -> (
-    None
-):
+def test_a_commit_follows_the_newest_state_despite_a_stale_hint_and_a_missing_state() -> None:
     store = table("a")
     hint = store.objects["_transaction_log/_last_checkpoint"]
     for name in "bcd":
@@ -205,7 +203,7 @@ def test_a_commit_follows_the_newest_state_though_the_hint_lags_and_a_state_betw
 
 
 @pytest.mark.parametrize("hint", [None, b"nonsense", b'{"version": 0}', b'{"version": 77}'])
-def test_the_hint_is_only_a_hint(hint: bytes | None) -> None:
+def test_a_wrong_hint_changes_no_commit(hint: bytes | None) -> None:
     store = table("a")
     writer(store).commit([entry("b")])
     if hint is None:
@@ -248,7 +246,7 @@ def test_bytes_written_do_not_depend_on_the_size_of_the_table() -> None:
     assert abs(written[1] - written[0]) < 200
 
 
-def test_one_file_goes_and_its_neighbour_comes_back_in_one_commit() -> None:
+def test_one_commit_removes_a_file_and_adds_its_neighbour_again() -> None:
     store = table("a", "b", "c")
     result = writer(store).commit([entry("b", size=5)], ["a"])
     assert oracle.read(store.objects).files == {"b": 5, "c": 10}

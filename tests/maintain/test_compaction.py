@@ -49,7 +49,7 @@ def test_more_small_manifests_than_allowed_are_merged() -> None:
     assert (len(read.record["manifests"]), len(read.files)) == (1, 6)
 
 
-def test_a_large_manifest_is_not_rewritten_for_the_sake_of_small_ones() -> None:
+def test_a_large_manifest_is_not_rewritten_to_merge_small_ones() -> None:
     settings = with_settings(max_manifests=4, entries_per_manifest=10_000)
     store = MemoryStore()
     writer(store, settings).commit(
@@ -70,7 +70,7 @@ def test_a_large_remove_starts_a_compaction() -> None:
 
 
 @pytest.mark.parametrize(("is_on", "trigger"), [(True, Trigger.MERGE), (False, None)])
-def test_a_merge_is_followed_by_a_compaction_where_the_setting_says_so(
+def test_a_merge_starts_a_compaction_if_the_setting_is_on(
     *, is_on: bool, trigger: Trigger | None
 ) -> None:
     store = table("a", "b", "c")
@@ -86,7 +86,7 @@ def test_a_state_without_live_files_is_emptied() -> None:
     assert oracle.read(store.objects).record["manifests"] == []
 
 
-def test_a_clean_state_is_left_alone() -> None:
+def test_a_clean_state_is_not_rewritten() -> None:
     store = table("a", "b")
     assert writer(store).compact() is None
     assert oracle.states(store.objects) == [1]
@@ -167,7 +167,7 @@ def test_a_damaged_manifest_is_not_copied() -> None:
     assert oracle.states(store.objects) == [1, 2]
 
 
-def test_a_state_whose_counts_lie_is_not_compacted() -> None:
+def test_a_state_with_wrong_counts_is_not_compacted() -> None:
     store = table("a", "b")
     writer(store).commit([entry("c")], ["a"])
     path = f"_transaction_log/state-v{2:020}/_manifest.avro"

@@ -84,7 +84,7 @@ def write_more(table: Path, version: int, lines: list[Any]) -> None:
     (table / "_delta_log" / f"{version:020}.json").write_text(body)
 
 
-def test_the_first_sync_writes_all_files_and_the_next_only_what_is_new(tmp_path: Path) -> None:
+def test_the_first_sync_writes_all_files_and_the_next_only_new_ones(tmp_path: Path) -> None:
     values = {"part": "x", "n": "1"}
     write_history(
         tmp_path,
@@ -211,7 +211,7 @@ def test_a_path_that_is_not_utf_8_when_decoded_is_found_again(tmp_path: Path) ->
     assert paths == [f"b{n:02}" for n in range(30)]
 
 
-def test_a_path_that_is_spelled_in_another_way_is_the_same_file(tmp_path: Path) -> None:
+def test_a_path_in_another_spelling_is_the_same_file(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a%2Db", size=1), add("c", size=2)]])
     Table(str(tmp_path)).state.sync()
     write_more(tmp_path, 1, [remove("a-b")])
@@ -219,7 +219,7 @@ def test_a_path_that_is_spelled_in_another_way_is_the_same_file(tmp_path: Path) 
     assert {path for path, _ in state_files(tmp_path)} == {"c"}
 
 
-def test_a_log_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+def test_a_replaced_log_is_synced_in_full(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("old")]])
     Table(str(tmp_path)).state.sync()
     log = tmp_path / "_delta_log"
@@ -231,7 +231,7 @@ def test_a_log_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     assert state_files(tmp_path) == {("quite-another-file", None): 5}
 
 
-def test_a_damaged_state_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_state_is_rewritten(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a", size=1)], [add("b", size=2)]])
     Table(str(tmp_path)).state.sync()
     (path,) = (tmp_path / "_headrace").glob("state-v*/_manifest.avro")
@@ -241,7 +241,7 @@ def test_a_damaged_state_is_made_anew(tmp_path: Path) -> None:
     assert state_files(tmp_path) == scanned(tmp_path)
 
 
-def test_new_metadata_is_followed_by_a_state_made_anew(tmp_path: Path) -> None:
+def test_new_metadata_causes_a_full_sync(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a", size=1)]])
     Table(str(tmp_path)).state.sync()
     write_more(tmp_path, 1, [metadata(properties={"a": "b"})])

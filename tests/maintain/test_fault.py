@@ -19,7 +19,7 @@ def failing(path: str) -> StoreFailedError:
     return StoreFailedError(path=path, reason="the line broke")
 
 
-def test_a_put_whose_answer_is_lost_is_found_by_its_commit_id() -> None:
+def test_a_put_whose_response_is_lost_is_recognised_by_its_commit_id() -> None:
     store = table("a")
     mine = store.sharing()
 
@@ -62,7 +62,7 @@ def test_a_request_that_never_arrived_is_put_again_under_the_same_id() -> None:
     assert tries == 2
 
 
-def test_a_store_that_cannot_say_leaves_everything_and_raises_unknown() -> None:
+def test_an_unknown_outcome_deletes_nothing_and_raises() -> None:
     store = table("a")
     mine, is_put = store.sharing(), False
 
@@ -82,7 +82,7 @@ def test_a_store_that_cannot_say_leaves_everything_and_raises_unknown() -> None:
     assert oracle.read(store.objects).files == {"a": 10, "b": 10}
 
 
-def test_a_store_that_stays_down_is_an_error_and_no_version() -> None:
+def test_a_store_that_stays_down_is_an_error_and_creates_no_version() -> None:
     store = table("a")
     mine = store.sharing()
 
@@ -123,7 +123,7 @@ def test_a_fault_at_any_operation_leaves_the_old_or_the_new_version(*, is_after:
     pytest.fail("it never came to its end")
 
 
-def test_the_hint_may_fail() -> None:
+def test_a_failed_hint_does_not_fail_the_commit() -> None:
     store = MemoryStore(table("a").objects)
 
     def no_hint(operation: str, path: str) -> None:

@@ -46,7 +46,7 @@ def all_schedules(
     return runs
 
 
-def test_two_appends_both_stand_in_every_order() -> None:
+def test_two_appends_both_succeed_in_every_order() -> None:
     for store, results in all_schedules(lambda: table("a"), adding("x"), adding("y")):
         assert all(isinstance(result, CommitResult) for result in results)
         assert sorted(result.version for result in results) == [2, 3]
@@ -54,7 +54,7 @@ def test_two_appends_both_stand_in_every_order() -> None:
         assert oracle.states(store.objects) == [1, 2, 3]
 
 
-def test_a_file_is_removed_by_one_writer_and_the_other_is_told() -> None:
+def test_only_one_of_two_writers_removes_a_file() -> None:
     outcomes = set()
     for store, results in all_schedules(lambda: table("a", "b"), removing("a"), removing("a")):
         assert oracle.read(store.objects).files == {"b": 10}
@@ -67,14 +67,14 @@ def test_a_file_is_removed_by_one_writer_and_the_other_is_told() -> None:
     assert len(outcomes) == 2
 
 
-def test_a_remove_and_an_append_both_stand() -> None:
+def test_a_remove_and_an_append_both_succeed() -> None:
     for store, results in all_schedules(lambda: table("a", "b"), removing("a"), adding("x")):
         assert not any(isinstance(result, StateConflictError) for result in results)
         assert set(oracle.read(store.objects).files) == {"b", "x"}
 
 
 @pytest.mark.parametrize("other", [adding("x"), *LONGER])
-def test_a_compaction_loses_nothing_of_a_commit_beside_it(other: Writer) -> None:
+def test_a_compaction_loses_nothing_of_a_concurrent_commit(other: Writer) -> None:
     def make() -> MemoryStore:
         store = table("a", "b")
         writer(store).commit([entry("c")], ["b"])
@@ -92,7 +92,7 @@ def test_a_compaction_loses_nothing_of_a_commit_beside_it(other: Writer) -> None
             oracle.read(store.objects, version)
 
 
-def test_the_newer_of_two_replacements_is_the_one_that_is_live() -> None:
+def test_the_newer_of_two_replacements_is_live() -> None:
     first, second = replacing("a", size=1), replacing("a", size=2)
     for store, results in all_schedules(lambda: table("a", "b"), first, second):
         last = max(results, key=lambda result: result.version)

@@ -39,7 +39,7 @@ def make(table: Path) -> None:
     writer.commit([entry("g")], ["f2"])
 
 
-def test_commits_of_many_processes_are_linear_without_gap_or_double(tmp_path: Path) -> None:
+def test_commits_of_many_processes_have_no_gap_and_no_duplicate(tmp_path: Path) -> None:
     make(tmp_path)
     running = [
         subprocess.Popen(child(tmp_path, f"p{number}:{COMMITS}")) for number in range(PROCESSES)
@@ -58,7 +58,9 @@ def test_commits_of_many_processes_are_linear_without_gap_or_double(tmp_path: Pa
 
 
 @pytest.mark.parametrize("work", ["commit", "compact", "clean"])
-def test_a_process_that_is_killed_anywhere_leaves_a_whole_table(work: str, tmp_path: Path) -> None:
+def test_a_process_killed_at_any_operation_leaves_an_intact_table(
+    work: str, tmp_path: Path
+) -> None:
     origin = tmp_path / "origin"
     make(origin)
     before = {"f0": 10, "f1": 10, "g": 10}

@@ -24,7 +24,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_reader_gives_the_files_of_every_version(table: Path) -> None:
+def test_the_reader_returns_the_files_of_every_version(table: Path) -> None:
     for version in (1, 2, 3):
         files = Table(str(table)).snapshot(version).scan()
         expected = oracle.read(objects(table), version).files
@@ -40,7 +40,7 @@ def test_a_compaction_changes_no_answer(table: Path) -> None:
     assert "g" in before
 
 
-def test_a_compaction_is_no_change_of_files(table: Path) -> None:
+def test_a_compaction_reports_no_changed_files(table: Path) -> None:
     StateWriter(LocalStore(str(table)), settings=PLAIN).compact()
     StateWriter(LocalStore(str(table)), settings=PLAIN).commit([entry("h")], ["g"])
     changes = [(c.version, str(c.kind), c.path) for c in Table(str(table)).changes(4)]

@@ -38,13 +38,13 @@ def test_every_setting_has_a_name_for_spark() -> None:
     assert set(SPARK_NAMES.values()) == set(StateSettings.__struct_fields__)
 
 
-def test_both_names_of_a_setting_are_understood_in_any_case() -> None:
+def test_both_names_of_a_setting_match_in_any_case() -> None:
     by_spark = parse_settings({f"{PREFIX}Compaction.MaxManifests": "7", f"{PREFIX}format": "JSON"})
     assert by_spark == parse_settings({"max_manifests": 7, "FORMAT": "json"})
     assert (by_spark.max_manifests, by_spark.format) == (7, StateFormat.JSON)
 
 
-def test_a_session_gives_its_settings_and_nothing_else() -> None:
+def test_only_the_state_settings_of_a_session_are_read() -> None:
     settings = session_settings({f"{PREFIX}retention.hours": "1.5", "spark.app.name": "x"})
     assert settings == StateSettings(retention_hours=1.5)
 
@@ -69,6 +69,6 @@ def test_a_wrong_setting_is_refused_by_name(name: str, value: str) -> None:
     assert caught.value.argument == name
 
 
-def test_a_setting_by_both_names_is_refused() -> None:
+def test_a_setting_given_by_both_names_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="twice"):
         parse_settings({"max_manifests": 1, f"{PREFIX}compaction.maxManifests": 2})

@@ -62,7 +62,7 @@ STATEMENTS: tuple[tuple[str, Statement], ...] = (
 
 
 @pytest.mark.parametrize(("text", "statement"), STATEMENTS)
-def test_every_statement_of_the_grammar_is_read(text: str, statement: Statement) -> None:
+def test_every_statement_of_the_grammar_is_parsed(text: str, statement: Statement) -> None:
     assert parse_statement(text) == statement
 
 
@@ -127,7 +127,7 @@ def test_other_statements_are_left_to_spark(text: str) -> None:
         ("CHECKPOINT INDEXTABLES 'unterminated", "a table"),
     ],
 )
-def test_a_wrong_statement_says_what_should_stand_where(text: str, expected: str) -> None:
+def test_a_syntax_error_says_what_is_expected_and_where(text: str, expected: str) -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse_statement(text)
     assert expected in caught.value.expected

@@ -74,7 +74,7 @@ def checkpoint(store: MemoryStore, **settings: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["plain", "gzip", "prefixed"])
 @pytest.mark.parametrize("kind", [None, "single", "parts"])
-def test_a_legacy_log_is_upgraded_without_a_loss(form: str, kind: str | None) -> None:
+def test_a_legacy_log_is_upgraded_without_loss(form: str, kind: str | None) -> None:
     store = legacy(form=form, checkpoint=kind)
     row = checkpoint(store)
     previous = {None: "none", "single": "json", "parts": "json-multipart"}[kind]
@@ -135,7 +135,7 @@ def test_commits_to_a_legacy_log_are_version_files_and_states_at_the_interval() 
     assert oracle.read(store.objects).files == expected == oracle.replay_json(store.objects)
 
 
-def test_json_checkpoints_are_written_at_the_interval_where_the_format_is_json() -> None:
+def test_json_checkpoints_are_written_at_the_interval_if_the_format_is_json() -> None:
     store = legacy()
     settings = msgspec.structs.replace(PLAIN, checkpoint_interval=5, format=StateFormat.JSON)
     writer(store, settings).commit([entry("e", size=5)])
@@ -146,7 +146,7 @@ def test_json_checkpoints_are_written_at_the_interval_where_the_format_is_json()
     assert oracle.replay_json(store.objects) == {"b": 2, "c": 3, "d": 4, "e": 5}
 
 
-def test_states_are_dropped_only_where_all_version_files_are_there() -> None:
+def test_states_are_dropped_only_if_all_version_files_exist() -> None:
     store = legacy()
     checkpoint(store)
     assert drop_states(store, INDEXTABLES_HOME, dry_run=True) == (4,)
@@ -173,7 +173,7 @@ def test_a_missing_part_of_a_checkpoint_is_an_error_that_names_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["../x.json", "a/b.json", "", 7])
-def test_a_part_elsewhere_is_refused(name: object) -> None:
+def test_a_checkpoint_part_outside_the_log_is_refused(name: object) -> None:
     store = legacy(checkpoint="single")
     manifest = {"version": 2, "checkpointId": "x", "parts": [name]}
     path = f"_transaction_log/{2:020}.checkpoint.json"

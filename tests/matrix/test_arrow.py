@@ -35,7 +35,7 @@ def test_rows_are_exact_in_every_table_over_the_file(tmp_path: Path, case: Case)
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=case_id)
-def test_a_file_that_is_not_read_is_not_called_damaged(tmp_path: Path, case: Case) -> None:
+def test_an_unsupported_file_is_not_reported_as_damaged(tmp_path: Path, case: Case) -> None:
     case.write(tmp_path / FILE)
     layout, *_ = layouts(case)
     with pytest.raises(UnsupportedFileError) as caught:
@@ -45,7 +45,7 @@ def test_a_file_that_is_not_read_is_not_called_damaged(tmp_path: Path, case: Cas
 
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)
-def test_readers_of_others_find_the_same_rows(tmp_path: Path, case: Case) -> None:
+def test_other_readers_return_the_same_rows(tmp_path: Path, case: Case) -> None:
     path = tmp_path / FILE
     case.write(path)
     names = [field["name"] for field in case.fields]
@@ -54,13 +54,13 @@ def test_readers_of_others_find_the_same_rows(tmp_path: Path, case: Case) -> Non
         assert bag(map(by_the_clock, read_by(judge, path)), names) == expected, judge
 
 
-def test_two_readers_of_others_judge_nearly_every_case() -> None:
+def test_two_other_readers_judge_nearly_every_case() -> None:
     alone = [case.name for case in CASES if len(case.judges) == 1]
     assert alone == ["decimal256(40, 2) as decimal(38,2)"]
 
 
 @pytest.mark.parametrize("fields", ["flat", "nested"])
-def test_files_of_all_writers_stand_in_one_table(tmp_path: Path, fields: str) -> None:
+def test_files_of_all_writers_can_be_in_one_table(tmp_path: Path, fields: str) -> None:
     wanted = FLAT_FIELDS if fields == "flat" else NESTED_FIELDS
     cases = [case for case in READ if case.fields == wanted]
     lines, expected = table_lines(wanted), []

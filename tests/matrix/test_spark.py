@@ -31,7 +31,7 @@ def utc(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", spark_cases(), ids=case_id)
-def test_what_spark_writes_is_read(spark: SparkSession, tmp_path: Path, case: Case) -> None:
+def test_files_written_by_spark_are_read(spark: SparkSession, tmp_path: Path, case: Case) -> None:
     path = tmp_path / FILE
     case.write(spark, path)
     names = [field["name"] for field in case.fields]
@@ -125,9 +125,7 @@ REFUSED = [number for number, case in enumerate(CASES) if case.refused_by_spark 
 
 
 @pytest.mark.parametrize("number", REFUSED, ids=lambda number: CASES[number].title)
-def test_what_spark_itself_refuses_names_the_file(
-    spark: SparkSession, tables: Path, number: int
-) -> None:
+def test_a_refusal_by_spark_names_the_file(spark: SparkSession, tables: Path, number: int) -> None:
     table = tables / str(number) / "plain"
     with pytest.raises((PySparkException, Py4JJavaError)) as caught:
         headrace.spark.read(spark, table).collect()
@@ -136,7 +134,7 @@ def test_what_spark_itself_refuses_names_the_file(
     assert str(CASES[number].refused_by_spark) in text
 
 
-def test_the_data_source_says_first_what_is_not_read(spark: SparkSession, tables: Path) -> None:
+def test_the_data_source_names_the_unsupported_feature(spark: SparkSession, tables: Path) -> None:
     headrace.spark.register(spark)
     for number, case in enumerate(CASES):
         if case.refused_by_arrow is not None:

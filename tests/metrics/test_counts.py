@@ -47,7 +47,7 @@ def test_every_row_of_every_commit_is_counted_once(table: Table) -> None:
     assert scan.metrics.dedup_hashmap_size == 4
 
 
-def test_an_early_close_counts_what_was_done(table: Table) -> None:
+def test_an_early_close_counts_only_the_work_done(table: Table) -> None:
     scan = table.snapshot().scan()
     files = iter(scan)
     assert len(list(islice(files, 1))) == 1
@@ -56,7 +56,7 @@ def test_an_early_close_counts_what_was_done(table: Table) -> None:
     assert counts.rows_from_json == 2
 
 
-def test_a_limit_counts_what_was_given(table: Table) -> None:
+def test_a_limit_counts_only_returned_files(table: Table) -> None:
     scan = table.snapshot().scan(limit=2)
     list(scan)
     assert scan.metrics.counts.adds_emitted == 2
@@ -64,7 +64,7 @@ def test_a_limit_counts_what_was_given(table: Table) -> None:
     assert scan.metrics.counts.adds_emitted == 2
 
 
-def test_batches_that_nobody_took_do_not_count(tmp_path: Path) -> None:
+def test_unconsumed_batches_do_not_count(tmp_path: Path) -> None:
     events: list[Event] = []
     history = [[add(f"{version}-{i}") for i in range(3)] for version in range(9)]
     write_history(tmp_path, [[*opening()], *history])
@@ -109,7 +109,7 @@ def test_the_event_of_a_scan_that_fails_has_the_files_before_the_failure(tmp_pat
     assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (taken, taken)
 
 
-def test_a_run_counts_the_batches_that_it_gives(table: Table) -> None:
+def test_a_run_counts_the_batches_it_returns(table: Table) -> None:
     events: list[Event] = []
     with table.snapshot().scan(reporter=events.append).run() as run:
         given = [len(next(run)), len(next(run))]
@@ -119,7 +119,7 @@ def test_a_run_counts_the_batches_that_it_gives(table: Table) -> None:
     assert 0 < (event.time_to_first_file_ns or 0) <= event.duration_ns
 
 
-def test_rows_tell_of_the_files_that_they_were_read_from(tmp_path: Path) -> None:
+def test_rows_report_the_files_they_were_read_from(tmp_path: Path) -> None:
     events: list[Event] = []
     commits = [[add(f"{version}-{i}") for i in range(9)] for version in range(2)]
     write_history(tmp_path, [opening(), *commits])
@@ -132,7 +132,7 @@ def test_rows_tell_of_the_files_that_they_were_read_from(tmp_path: Path) -> None
     assert event.counts.adds_emitted == 1
 
 
-def test_files_that_nobody_took_in_asyncio_do_not_count(table: Table) -> None:
+def test_files_not_consumed_in_asyncio_do_not_count(table: Table) -> None:
     events: list[Event] = []
 
     async def take_two(scan: Scan) -> None:
@@ -158,7 +158,7 @@ async def _to_the_end(scan: Scan) -> None:
     "how",
     [list, lambda scan: list(scan.batches()), Scan.count, lambda s: asyncio.run(_to_the_end(s))],
 )
-def test_a_scan_for_nothing_is_told_too(table: Table, how: Callable[[Scan], object]) -> None:
+def test_a_scan_without_files_is_reported_too(table: Table, how: Callable[[Scan], object]) -> None:
     events: list[Event] = []
     how(table.snapshot().scan(limit=0, reporter=events.append))
     [event] = events
@@ -175,7 +175,7 @@ def test_a_base_that_the_snapshot_abandoned_counts_for_its_scans(tmp_path: Path)
     assert scan.metrics.counts.fallbacks == 1
 
 
-def test_a_base_that_was_abandoned_counts_after_a_refresh_until_there_is_a_newer_one(
+def test_an_abandoned_base_counts_after_a_refresh_until_there_is_a_newer_one(
     tmp_path: Path,
 ) -> None:
     history = [*OLDEST_FIRST]
@@ -220,7 +220,7 @@ def test_a_limit_counts_the_row_groups_that_were_reached(tmp_path: Path) -> None
     assert (counts.non_file_action_rows, counts.row_groups_skipped) == (2, 1)
 
 
-def test_row_groups_behind_an_early_close_are_not_counted_as_skipped(tmp_path: Path) -> None:
+def test_row_groups_after_an_early_close_are_not_counted_as_skipped(tmp_path: Path) -> None:
     known = [add(str(i), stats=statistics(1, low=i, high=i)) for i in range(8)]
     table = of_two_rows_a_group(tmp_path, known)
     scan = table.snapshot().scan(where="id = 2", leaf_parallelism=1)
@@ -229,7 +229,7 @@ def test_row_groups_behind_an_early_close_are_not_counted_as_skipped(tmp_path: P
     assert (counts.rows_from_checkpoint, counts.rows_filtered_by_data_skipping) == (6, 3)
 
 
-def test_a_row_group_counts_for_what_has_ruled_it_out(tmp_path: Path) -> None:
+def test_a_skipped_row_group_counts_by_what_ruled_it_out(tmp_path: Path) -> None:
     files = [("y", 1), ("y", 2), ("x", 101), ("x", 102), ("x", 1), ("y", 2), ("x", 1), ("x", 102)]
     adds = [
         add(str(place), partition_values={"part": part}, stats=statistics(1, low=low, high=low))
@@ -257,7 +257,7 @@ def replayed(scan: Scan) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("asked", [{"strategy": "forward"}, {"tripwire": "strict"}])
 @pytest.mark.parametrize("limit", [None, 1])
-def test_keys_that_are_collected_first_count_once_and_at_once(
+def test_keys_collected_first_count_once_and_immediately(
     tmp_path: Path, asked: dict[str, Any], limit: int | None
 ) -> None:
     history = [[*opening(), add("a"), add("b")], [commit_info(), remove("a"), add("c")], [add("d")]]
@@ -274,7 +274,7 @@ def test_metrics_are_live_while_the_scan_runs(table: Table) -> None:
     assert scan.metrics.time_to_first_file_ns is not None
 
 
-def test_the_names_of_the_design_are_there(table: Table) -> None:
+def test_metrics_have_the_documented_names(table: Table) -> None:
     scan = table.snapshot().scan()
     list(scan)
     shown = scan.metrics.as_dict()
@@ -286,7 +286,7 @@ def test_the_names_of_the_design_are_there(table: Table) -> None:
     assert shown["strategy"] == "reverse"
 
 
-def test_counts_of_workers_add_up() -> None:
+def test_the_counts_of_workers_add_up() -> None:
     meter = Meter()
     worker = Counts(**{name: i for i, name in enumerate(Counts.__struct_fields__)})
     meter.merge(worker)

@@ -73,7 +73,7 @@ every_damage = pytest.mark.parametrize(
 
 @every_damage
 @pytest.mark.parametrize("strategy", ["reverse", "forward"])
-def test_what_was_survived_names_its_table_and_its_file_once(
+def test_a_tolerated_anomaly_names_its_table_and_file_once(
     tmp_path: Path, damage: Damage, name: str, strategy: str
 ) -> None:
     table = write_history(tmp_path, HISTORY)
@@ -114,5 +114,5 @@ def test_a_refresh_that_starts_again_names_its_table_once(tmp_path: Path) -> Non
     )
 
 
-def test_every_event_says_of_which_table_it_is() -> None:
+def test_every_event_names_its_table() -> None:
     assert all(issubclass(kind, TableEvent) for kind in get_args(Event))

@@ -75,7 +75,7 @@ def test_a_whole_scan_counts_every_row_and_every_add(plan: Plan) -> None:
 
 @settings(max_examples=examples(100))
 @given(plans(), st.sampled_from(CONDITIONS))
-def test_a_condition_on_partition_values_counts_what_it_rules_out(
+def test_a_condition_on_partition_values_counts_the_pruned_files(
     plan: Plan, condition: Condition
 ) -> None:
     with plan.on_disk() as table:
@@ -89,7 +89,7 @@ def test_a_condition_on_partition_values_counts_what_it_rules_out(
 
 @settings(max_examples=examples(100))
 @given(plans(), st.integers(0, 60))
-def test_a_condition_on_statistics_counts_what_it_rules_out(plan: Plan, bound: int) -> None:
+def test_a_condition_on_statistics_counts_the_skipped_files(plan: Plan, bound: int) -> None:
     with plan.on_disk() as table:
         snapshot = Table(table).snapshot()
         log = read_log(table, snapshot.segment)
@@ -113,9 +113,7 @@ def take(table: Path, files: int, *, how: str) -> tuple[Log, Counts]:
 @pytest.mark.parametrize("how", ["limit", "close"])
 @settings(max_examples=examples(100))
 @given(plans(), st.integers(1, 8))
-def test_a_scan_that_ends_early_counts_what_was_read_until_then(
-    how: str, plan: Plan, files: int
-) -> None:
+def test_a_scan_that_ends_early_counts_what_it_has_read(how: str, plan: Plan, files: int) -> None:
     with plan.on_disk() as table:
         log, counts = take(table, files, how=how)
     fresh = sum(len(adds) for _, adds in log.fresh())

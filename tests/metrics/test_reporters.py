@@ -82,7 +82,7 @@ def recorded(events: Iterable[Event]) -> dict[str, tuple[float, dict[str, Any]]]
     return found
 
 
-def test_opentelemetry_has_the_values_under_the_names_of_the_design(table: Table) -> None:
+def test_opentelemetry_has_the_values_under_the_documented_names(table: Table) -> None:
     [event] = events_of(table)
     assert isinstance(event, LogReplayCompleted)
     found = recorded([event, ChecksumIgnored(table="t", path="x", reason="y")])
@@ -105,7 +105,7 @@ def test_opentelemetry_has_the_values_under_the_names_of_the_design(table: Table
     }
 
 
-def test_a_phase_by_itself_is_no_scan_of_any_strategy(table: Table) -> None:
+def test_a_single_phase_is_not_counted_as_a_scan(table: Table) -> None:
     [event] = events_of(table)
     assert isinstance(event, LogReplayCompleted)
     part = msgspec.structs.replace(event, phase=ReplayPhase.PARALLEL, strategy=None)
@@ -115,7 +115,7 @@ def test_a_phase_by_itself_is_no_scan_of_any_strategy(table: Table) -> None:
     assert "headrace.scans" not in recorded([part])
 
 
-def test_logging_warns_of_what_was_survived_and_whispers_the_rest(
+def test_logging_warns_of_anomalies_and_logs_the_rest_as_debug(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, logger="headrace"):

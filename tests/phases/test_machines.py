@@ -108,7 +108,7 @@ def test_the_plans_of_a_whole_scan_can_be_recorded_without_any_io() -> None:
         assert word in explained
 
 
-def test_commits_are_asked_for_no_more_than_a_scan_looks_at(tmp_path: Path) -> None:
+def test_commits_are_read_with_only_the_fields_a_scan_needs(tmp_path: Path) -> None:
     table = write_history(tmp_path, [[*opening(), add("a")]])
     snapshot = headrace.Table(str(table)).snapshot()
 
@@ -124,7 +124,7 @@ def test_commits_are_asked_for_no_more_than_a_scan_looks_at(tmp_path: Path) -> N
     assert asked("id > 1", ("path",)) == f"{added}, add.stats, {removed}]"
 
 
-def test_keys_are_collected_from_keys_alone(tmp_path: Path) -> None:
+def test_keys_are_collected_by_reading_only_keys(tmp_path: Path) -> None:
     table = write_history(tmp_path, [[*opening(), add("a")], [add("b")]])
     segment = headrace.Table(str(table)).snapshot().segment
     explained = explain_plan(KeyCollection(request=scan_request(), segment=segment).plan())
@@ -132,7 +132,7 @@ def test_keys_are_collected_from_keys_alone(tmp_path: Path) -> None:
     assert explained.endswith(keys)
 
 
-def test_a_tripwire_is_handed_the_newest_of_each_action_alone(tmp_path: Path) -> None:
+def test_a_tripwire_gets_only_the_newest_action_of_each_kind(tmp_path: Path) -> None:
     history = [[add(f"{v}"), commit_info(), txn("app", v)] for v in range(40)]
     table = write_history(tmp_path, [opening(), *history])
     phase = headrace.Table(str(table)).snapshot().scan(tripwire="strict").run().phase
@@ -179,13 +179,13 @@ def test_a_sequential_phase_refuses_to_pickle_its_live_set() -> None:
         pickle.dumps(phase)
 
 
-def test_a_wrong_kind_of_batch_is_the_executors_mistake() -> None:
+def test_a_wrong_kind_of_batch_is_an_error_of_the_executor() -> None:
     phase = ListLog(request=SnapshotRequest(table="memory"))
     with pytest.raises(UnexpectedBatchError, match="FileListing"):
         phase.next([Document("x", b"")])
 
 
-def test_the_terminal_is_not_there_too_early() -> None:
+def test_the_terminal_value_is_not_available_early() -> None:
     run = Run(
         ReadHint(request=SnapshotRequest(table="memory")),
         executor=MemoryExecutor(two_commits()),
@@ -194,7 +194,7 @@ def test_the_terminal_is_not_there_too_early() -> None:
         _ = run.terminal
 
 
-def test_the_terminal_of_a_scan_tells_what_was_asked() -> None:
+def test_the_terminal_value_of_a_scan_has_the_request() -> None:
     snapshot = headrace.Table("/nowhere", executor=MemoryExecutor(two_commits())).snapshot()
     batches, outcome = snapshot.scan().run().collect()
     assert sum(map(len, batches)) == 2
@@ -204,7 +204,7 @@ def test_the_terminal_of_a_scan_tells_what_was_asked() -> None:
     assert outcome.keys_seen == 3
 
 
-def test_an_executor_of_a_third_party_serves_the_public_api() -> None:
+def test_a_third_party_executor_serves_the_public_api() -> None:
     table = headrace.Table("/nowhere", executor=MemoryExecutor(two_commits()))
     assert [f.path for f in table.snapshot().scan()] == ["c.parquet", "a.parquet"]
     assert [f.path for f in table.snapshot(version=0).scan()] == ["a.parquet", "b.parquet"]

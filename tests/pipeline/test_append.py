@@ -28,7 +28,7 @@ def test_a_view_that_would_append_its_rows_again_is_refused(shop: Path, relation
     assert (caught.value.view, caught.value.reads) == ("log", (relation,))
 
 
-def test_an_author_may_want_every_result_whole(shop: Path) -> None:
+def test_an_author_may_request_appending_whole_results(shop: Path) -> None:
     text = f"{HEADER}-- @append all\nSELECT day, degrees FROM weather\n"
     (shop / "views" / "log.sql").write_text(text)
     project = Project.load(shop)
@@ -38,12 +38,12 @@ def test_an_author_may_want_every_result_whole(shop: Path) -> None:
         append_weather(shop, day=day)
 
 
-def test_a_view_that_reads_nothing_appends_what_it_makes(shop: Path) -> None:
+def test_a_view_without_inputs_appends_its_rows(shop: Path) -> None:
     (shop / "views" / "log.sql").write_text(f"{HEADER}SELECT current_timestamp() AS at\n")
     assert Project.load(shop).plan()["log"].skip_key is None
 
 
-def test_a_builder_says_it_in_its_decorator(shop: Path) -> None:
+def test_a_builder_requests_it_in_its_decorator(shop: Path) -> None:
     (shop / "views" / "built.py").write_text(BUILDER.format(more=""))
     with pytest.raises(AppendRepeatsError):
         Project.load(shop).plan()
@@ -59,7 +59,7 @@ def test_a_builder_says_it_in_its_decorator(shop: Path) -> None:
         (f"{HEADER}-- @append new", "@append is all, not 'new'"),
     ],
 )
-def test_a_word_that_is_out_of_place_is_refused(shop: Path, header: str, reason: str) -> None:
+def test_a_misplaced_append_header_is_refused(shop: Path, header: str, reason: str) -> None:
     (shop / "views" / "log.sql").write_text(f"{header}\nSELECT day FROM weather\n")
     with pytest.raises(InvalidViewError, match=reason):
         Project.load(shop).plan()

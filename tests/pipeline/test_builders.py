@@ -33,7 +33,7 @@ def shop(tmp_path: Path) -> Path:
     return root
 
 
-def test_without_a_session_a_builder_is_not_planned_and_reads_all_that_it_names(
+def test_without_a_session_a_builder_is_not_planned_and_reads_all_named_relations(
     shop: Path,
 ) -> None:
     bundle = Project.load(shop).plan()
@@ -46,7 +46,7 @@ def test_without_a_session_a_builder_is_not_planned_and_reads_all_that_it_names(
     assert view.skip_key is not None
 
 
-def test_spark_tells_what_a_builder_reads_and_gives(shop: Path, spark: Any) -> None:
+def test_spark_analyses_what_a_builder_reads_and_returns(shop: Path, spark: Any) -> None:
     project = Project.load(shop)
     bundle = project.plan(builders=SparkAnalyst(spark))
     view = bundle["large"]
@@ -58,7 +58,7 @@ def test_spark_tells_what_a_builder_reads_and_gives(shop: Path, spark: Any) -> N
     assert again.id == bundle.id
 
 
-def test_what_spark_told_is_remembered_as_long_as_nothing_changes(shop: Path, spark: Any) -> None:
+def test_sparks_analysis_is_kept_until_something_changes(shop: Path, spark: Any) -> None:
     told = Project.load(shop).plan(builders=SparkAnalyst(spark))
     remembered = Project.load(shop).plan(previous=told.views)
     assert remembered.id == told.id

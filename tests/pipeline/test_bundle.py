@@ -100,7 +100,7 @@ def test_every_single_alteration_of_a_stored_bundle_is_refused(bundle: Bundle) -
         ("pins", "orders", "version"),
     ],
 )
-def test_what_decides_a_result_is_covered_by_the_id_and_not_by_the_seal_alone(
+def test_everything_that_decides_a_result_is_covered_by_the_id(
     bundle: Bundle, path: tuple[Any, ...]
 ) -> None:
     forged = json.loads(with_change(json.loads(bundle.encode()), path))
@@ -115,7 +115,7 @@ def sealed(stored: dict[str, Any]) -> bytes:
     return msgspec.json.encode({**stored, "seal": seal}, order="sorted")
 
 
-def test_a_comment_gives_the_same_id_and_another_seal(tmp_path: Path) -> None:
+def test_a_comment_changes_the_seal_but_not_the_id(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     before = Project.load(root).plan(engine="datafusion")
     edit(root / "views" / "revenue.sql", "FROM orders o", "/* all */\nFROM orders o")
@@ -124,7 +124,7 @@ def test_a_comment_gives_the_same_id_and_another_seal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoded", [b"", b"{}", b"[]", b"\xff", b'{"id":"a","format":2}'])
-def test_what_is_no_bundle_is_refused_by_type(encoded: bytes) -> None:
+def test_a_value_that_is_not_a_bundle_is_refused(encoded: bytes) -> None:
     with pytest.raises(BundleDamagedError):
         decode_bundle(encoded)
 

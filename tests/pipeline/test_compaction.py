@@ -20,7 +20,7 @@ def replan(root: Path, before: Bundle) -> ViewPlan:
     return Project.load(root).plan(previous=before.views)["revenue"]
 
 
-def test_a_compaction_leaves_the_key_as_it_was(shop: Path) -> None:
+def test_a_compaction_does_not_change_the_key(shop: Path) -> None:
     before = Project.load(shop).plan()
     compact_orders(shop)
     after = Project.load(shop).plan(previous=before.views)
@@ -73,7 +73,7 @@ def test_rows_deleted_from_a_compacted_file_are_not_missed(shop: Path) -> None:
     assert replan(shop, before).skip_key != before["revenue"].skip_key
 
 
-def test_rows_that_came_and_went_elsewhere_do_not_matter(shop: Path) -> None:
+def test_rows_added_and_removed_in_other_files_do_not_matter(shop: Path) -> None:
     before = Project.load(shop).plan()
     append_orders(shop, year=2025, count=5)
     delete_orders(shop, "year = 2025")
@@ -99,7 +99,7 @@ def test_a_view_that_depends_on_order_runs_again(shop: Path) -> None:
     assert replan(shop, before).skip_key != before["revenue"].skip_key
 
 
-def test_a_view_that_now_asks_for_other_files_runs_again(shop: Path) -> None:
+def test_a_view_that_now_reads_other_files_runs_again(shop: Path) -> None:
     before = Project.load(shop).plan()
     compact_orders(shop)
     edit(shop / "views" / "revenue.sql", "2024", "2023")

@@ -38,7 +38,7 @@ def test_a_file_is_read_again_only_if_it_has_changed(
     assert cache.hashes([file]) == first
 
 
-def test_a_file_that_has_just_changed_is_not_trusted_to_stay(tmp_path: Path) -> None:
+def test_a_file_that_has_just_changed_is_hashed_again(tmp_path: Path) -> None:
     file, cache = tmp_path / "a", ContentCache(tmp_path / "c.sqlite")
     file.write_bytes(b"one")
     status = file.stat()
@@ -60,7 +60,7 @@ def test_a_cache_that_cannot_be_read_or_written_costs_only_time(
     assert ContentCache(file / "below a file").hashes([file]) == ContentCache(None).hashes([file])
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(DataFileNotFoundError, match="gone"):
         ContentCache(None).hashes([tmp_path / "gone"])
 

@@ -53,7 +53,7 @@ S, A, R = Evolution.STRICT, Evolution.ADDITIVE, Evolution.RELAXED
         ("ID BIGINT NOT NULL, Name STRING, PRICE DECIMAL(12,2)", {S: [], A: [], R: []}),
     ],
 )
-def test_each_policy_lets_pass_what_it_should(
+def test_each_policy_reports_only_its_breaches(
     given: str, breaches: dict[Evolution, list[Breach]]
 ) -> None:
     for evolution, expected in breaches.items():
@@ -61,7 +61,7 @@ def test_each_policy_lets_pass_what_it_should(
         assert [violation.breach for violation in found] == expected
 
 
-def test_partitioning_ordering_and_metadata_are_checked_where_they_are_given() -> None:
+def test_partitioning_ordering_and_metadata_are_checked_if_given() -> None:
     promised = Contract.from_arrow(
         parse_schema("a INT, b INT"),
         table="t",
@@ -91,13 +91,13 @@ def test_a_contract_survives_arrow_and_back() -> None:
     assert promised.to_arrow().metadata[FINGERPRINT_KEY].decode() == again.fingerprint
 
 
-def test_a_fingerprint_is_of_the_columns_not_of_their_spelling_in_ddl() -> None:
+def test_a_fingerprint_covers_the_columns_and_not_their_ddl() -> None:
     same = contract("id bigint not null,  name string, price decimal(12, 2)", A)
     assert same.fingerprint == contract(PROMISED, S).fingerprint
     assert contract(PROMISED.replace("12", "13"), S).fingerprint != same.fingerprint
 
 
-def test_ddl_makes_a_table_that_keeps_the_contract() -> None:
+def test_ddl_creates_a_table_that_fulfils_the_contract() -> None:
     promised = Contract.from_arrow(
         parse_schema(PROMISED), table="t", partition_columns=("id",), metadata={"owner": "sales"}
     )
@@ -126,7 +126,7 @@ def test_a_type_survives_text_and_back(text: str) -> None:
     assert schema_text(parse_schema(columns)) == columns
 
 
-def test_types_that_other_engines_make_are_taken_for_what_spark_makes_of_them() -> None:
+def test_types_of_other_engines_count_as_the_types_spark_reads_them_as() -> None:
     other = pa.schema([("a", pa.large_string()), ("b", pa.uint64()), ("c", pa.timestamp("ns"))])
     assert schema_text(other) == "a STRING, b BIGINT, c TIMESTAMP_NTZ"
 
@@ -143,7 +143,7 @@ def test_a_plan_that_breaks_a_contract_is_refused_with_every_violation(tmp_path:
     ]
 
 
-def test_what_only_the_data_can_tell_is_left_open(tmp_path: Path) -> None:
+def test_promises_that_only_the_data_can_prove_are_left_open(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     promised = "-- @contract (name STRING NOT NULL, total DECIMAL(20,2))\n-- @mat"
     edit(root / "views" / "top.sql", "-- @mat", promised)

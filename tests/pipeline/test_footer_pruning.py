@@ -50,7 +50,7 @@ COMPARE = {
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
-def test_a_file_is_left_out_only_if_no_row_of_it_matches(
+def test_a_file_is_pruned_only_if_none_of_its_rows_matches(
     kind: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     arrow, values, form = KINDS[kind]
@@ -86,7 +86,7 @@ def _ordered(value: Any) -> tuple[bool, Any]:
     return is_nan, 0.0 if is_nan else value
 
 
-def test_files_are_left_out_where_their_footers_prove_it(tmp_path: Path) -> None:
+def test_files_are_pruned_if_their_footers_prove_it(tmp_path: Path) -> None:
     files = [tmp_path / f"{start}.parquet" for start in (0, 10, 20)]
     for start, file in zip((0, 10, 20), files, strict=True):
         pq.write_table(pa.table({"a": [start, start + 5]}), file)
@@ -119,7 +119,7 @@ def test_a_file_that_proves_nothing_is_kept(tmp_path: Path, table: pa.Table) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"not a file of Parquet at all"])
-def test_a_file_that_is_damaged_is_kept_for_the_run_to_tell(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_kept_so_that_the_run_reports_it(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "x.parquet"
     file.write_bytes(content)
     schema = pa.schema([("a", pa.int64())])

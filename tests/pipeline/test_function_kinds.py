@@ -150,7 +150,7 @@ def random_readings(seed: int, count: int) -> pa.Table:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_groups_and_frames_are_those_of_plain_python(seed: int, tmp_path: Path) -> None:
+def test_groups_and_frames_equal_plain_python(seed: int, tmp_path: Path) -> None:
     readings = random_readings(seed, 300)
     root = write_kinds(tmp_path / "kinds", JUDGED, readings)
     record = run(root)
@@ -165,7 +165,7 @@ def test_no_view_falls_back_from_its_stored_plan(kinds: Path) -> None:
     assert {view.warnings for view in record.views.values()} == {()}
 
 
-def test_a_group_without_rows_is_computed_where_there_is_no_grouping(kinds: Path) -> None:
+def test_without_grouping_an_aggregate_of_no_rows_is_computed(kinds: Path) -> None:
     run(kinds, select=["empty"]).check()
     assert rows(kinds, "empty") == [{"notes": "", "m": None}]
 
@@ -235,7 +235,7 @@ def test_a_wrong_call_is_refused_when_it_is_planned(
 
 
 @pytest.mark.parametrize("name", SPARK_ONLY)
-def test_what_only_spark_can_run_is_refused_before_datafusion_runs(
+def test_calls_that_only_spark_can_run_are_refused_before_datafusion_runs(
     name: str, planned: Path
 ) -> None:
     assert plan(planned, SPARK_ONLY[name], "datafusion").refused
@@ -268,7 +268,7 @@ def test_the_lineage_names_a_table_function(planned: Path) -> None:
     assert [column.sources for column in lineage.columns] == [("steps().n",), ("steps().label",)]
 
 
-def test_the_lint_says_that_a_window_function_depends_on_ties(planned: Path) -> None:
+def test_the_lint_reports_that_a_window_function_depends_on_ties(planned: Path) -> None:
     view = plan(planned, "SELECT streak(value) OVER (ORDER BY at) AS s FROM readings", "spark")
     assert "WINDOW_TIES" in [finding.code for finding in view.findings]
 
@@ -276,7 +276,7 @@ def test_the_lint_says_that_a_window_function_depends_on_ties(planned: Path) -> 
 # --- Keys ----------------------------------------------------------------------------------
 
 
-def test_a_changed_helper_runs_just_the_views_that_use_it_and_why_names_it(kinds: Path) -> None:
+def test_a_changed_helper_runs_only_the_views_that_use_it_and_why_names_it(kinds: Path) -> None:
     run(kinds).check()
     before = Project.load(kinds).plan(engine="datafusion")
     edit(kinds / "functions.py", "SCALE = 1", "SCALE = 2")
@@ -375,7 +375,7 @@ EXPANDED = {
 
 
 @pytest.mark.parametrize(("sql", "expanded"), EXPANDED.items())
-def test_only_calls_are_written_out_for_spark(sql: str, expanded: str, planned: Path) -> None:
+def test_only_calls_are_rewritten_for_spark(sql: str, expanded: str, planned: Path) -> None:
     assert expand_calls(sql, read_functions(planned), file="x") == expanded
 
 

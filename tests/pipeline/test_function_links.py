@@ -34,7 +34,7 @@ def fingerprint(root: Path) -> str:
 
 
 @pytest.mark.parametrize("module", ["one", "two"])
-def test_a_module_of_a_linked_folder_counts_beside_its_namesake(
+def test_a_module_of_a_linked_folder_counts_next_to_its_namesake(
     module: str, shared: Path, tmp_path: Path
 ) -> None:
     code = "from linked.one.x import A\nfrom linked.two.x import A as B\n"
@@ -44,9 +44,7 @@ def test_a_module_of_a_linked_folder_counts_beside_its_namesake(
     assert fingerprint(root) != before
 
 
-def test_a_linked_folder_counts_where_all_code_of_a_project_does(
-    shared: Path, tmp_path: Path
-) -> None:
+def test_a_linked_folder_counts_if_all_code_of_a_project_does(shared: Path, tmp_path: Path) -> None:
     code = 'import importlib\nM = importlib.import_module(".".join(["linked", "one", "x"]))\n'
     root = make_project(tmp_path / "project", shared, code, "M.A")
     before = fingerprint(root)

@@ -61,7 +61,7 @@ def part_of(judgement: Judgement) -> FunctionPart:
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
-def test_a_fingerprint_moves_with_what_the_function_depends_on(
+def test_a_fingerprint_changes_with_what_the_function_depends_on(
     change: Change, judged: Judged
 ) -> None:
     before, after = map(part_of, judged[change.name])
@@ -73,14 +73,14 @@ def test_a_fingerprint_moves_with_what_the_function_depends_on(
 @pytest.mark.parametrize(
     "change", [change for change in CHANGES if change.judged], ids=lambda change: change.name
 )
-def test_the_result_moves_with_the_fingerprint(change: Change, judged: Judged) -> None:
+def test_the_result_changes_only_with_the_fingerprint(change: Change, judged: Judged) -> None:
     before, after = judged[change.name]
     assert (before.error, after.error) == (None, None)
     assert (before.result != after.result) == (change.says is not None)
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
-def test_the_page_of_fingerprints_says_what_is_said(change: Change, judged: Judged) -> None:
+def test_the_page_of_fingerprints_matches_the_changes(change: Change, judged: Judged) -> None:
     before, after = map(part_of, judged[change.name])
     rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
     [(_, moved, says)] = [row for row in rows if row[0] == f"| {change.name}"]

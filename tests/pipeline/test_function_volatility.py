@@ -50,7 +50,7 @@ UNPROVEN = [
 @pytest.mark.parametrize(
     ("code", "expression", "says"), UNPROVEN, ids=lambda value: str(value)[:30]
 )
-def test_what_depends_on_the_world_outside_is_not_proven_unchanged(
+def test_dependence_on_the_outside_world_is_not_proven_unchanged(
     code: str, expression: str, says: str, tmp_path: Path
 ) -> None:
     (tmp_path / "functions.py").write_text(functions(code, expression))
@@ -60,7 +60,7 @@ def test_what_depends_on_the_world_outside_is_not_proven_unchanged(
     assert says in why
 
 
-def test_the_author_may_promise_what_the_text_does_not_prove(tmp_path: Path) -> None:
+def test_the_author_may_promise_what_the_source_does_not_prove(tmp_path: Path) -> None:
     text = functions('def f(x):\n    return int(open("a" + ".txt" * x).read())\n', "f(1)")
     promised = text.replace('returns="BIGINT"', 'returns="BIGINT", volatility="immutable"')
     (tmp_path / "functions.py").write_text(promised)
@@ -106,7 +106,7 @@ def test_a_view_of_a_function_that_is_not_immutable_runs_every_time(
     assert [cause.text for cause in causes] == [says]
 
 
-def test_why_names_what_is_not_proven(tmp_path: Path) -> None:
+def test_why_names_what_is_unproven(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     edit(root / "functions.py", "FACTOR = 3", "import time\nFACTOR = int(time.time())")
     Project.load(root).run(engine="datafusion")
@@ -130,7 +130,7 @@ def test_a_builder_that_reads_the_clock_runs_every_time(tmp_path: Path) -> None:
     assert "views/late.py:late depends on the clock (datetime.date.today)" in view.key.volatile[0]
 
 
-def test_a_quick_edit_of_the_same_size_is_what_runs(tmp_path: Path) -> None:
+def test_a_quick_edit_of_the_same_size_takes_effect(tmp_path: Path) -> None:
     (tmp_path / "functions.py").write_text(functions("from helpers import A\n", "A"))
     helpers = tmp_path / "helpers.py"
     results = []
@@ -145,7 +145,7 @@ def test_a_quick_edit_of_the_same_size_is_what_runs(tmp_path: Path) -> None:
     assert results[0][1] != results[1][1]
 
 
-def test_a_fingerprint_is_that_of_the_text_that_was_loaded(tmp_path: Path) -> None:
+def test_a_fingerprint_is_that_of_the_loaded_source(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     before = Project.load(root).catalog.part("points")
     project = Project.load(root)

@@ -55,7 +55,7 @@ def test_spark_computes_the_golden_values(spark: Any) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_a_function_of_no_rows_gives_no_rows(name: str) -> None:
+def test_a_function_of_no_rows_returns_no_rows(name: str) -> None:
     found = standard_catalog()[name]
     types = found.signature.argument_types(found.signature.required)
     assert types is not None
@@ -98,7 +98,7 @@ def test_a_missing_function_is_named_before_anything_runs(tmp_path: Path) -> Non
     assert "points" in caught.value.similar
 
 
-def test_a_changed_function_is_noticed_before_a_view_runs(tmp_path: Path) -> None:
+def test_a_changed_function_is_detected_before_a_view_runs(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     planned = Project.load(root).plan()["revenue"].key.functions
     Project.load(root).catalog.verify("revenue", planned)
@@ -161,7 +161,7 @@ def test_a_wrong_declaration_is_refused(
         function(*arguments, **options)(lambda x: x)  # type: ignore[arg-type]
 
 
-def test_a_function_that_gives_another_number_of_rows_is_refused() -> None:
+def test_a_function_that_returns_another_number_of_rows_is_refused() -> None:
     @function("STRING", returns="STRING")
     def half(texts: pa.Array) -> pa.Array:
         return texts.slice(0, len(texts) // 2)
@@ -170,12 +170,12 @@ def test_a_function_that_gives_another_number_of_rows_is_refused() -> None:
         half(pa.array(["a", "b"]))
 
 
-def test_names_of_functions_do_not_depend_on_their_case(tmp_path: Path) -> None:
+def test_function_names_are_case_insensitive(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     edit(root / "views" / "revenue.sql", "points(c.id)", "POINTS(c.id)")
     assert set(Project.load(root).plan()["revenue"].key.functions) == {"points"}
 
 
-def test_sqlglot_takes_none_of_the_standard_names_for_its_own() -> None:
+def test_no_standard_name_is_a_function_of_sqlglot() -> None:
     for name in NAMES:
         assert isinstance(sqlglot.parse_one(f"{name}(a)", dialect="spark"), exp.Anonymous)

@@ -13,7 +13,7 @@ K = CauseKind
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_change_moves_the_hashes_that_it_should_and_is_named(
+def test_a_change_affects_the_expected_hashes_and_is_named(
     mutation: Mutation, tmp_path: Path
 ) -> None:
     root = write_shop(tmp_path / "shop")
@@ -37,7 +37,7 @@ def test_a_change_moves_the_hashes_that_it_should_and_is_named(
         assert any(text in str(cause) for cause in causes), [*map(str, causes)]
 
 
-def test_a_cause_is_followed_to_the_view_where_it_lies(tmp_path: Path) -> None:
+def test_a_cause_is_traced_to_the_view_that_changed(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     before = Project.load(root).plan()
     edit(root / "views" / "revenue.sql", "2024", "2023")

@@ -95,7 +95,7 @@ def test_two_of_its_runs_are_compared_and_the_new_file_is_named(keepsake: Path) 
     assert "source orders: 1 file added: day=3/" in cause.text
 
 
-def test_its_runs_are_replayed_but_for_functions_that_cannot_be_compared(keepsake: Path) -> None:
+def test_its_runs_are_replayed_except_for_functions_that_cannot_be_compared(keepsake: Path) -> None:
     project = Project.load(keepsake)
     replays = {"first": project.replay("first")}
     run(keepsake)
@@ -146,7 +146,7 @@ def test_new_rows_reach_the_outputs_and_their_file_is_named(keepsake: Path) -> N
     assert "{'id': 1, 'amount': 1001}" in outputs(keepsake)["latest"]
 
 
-def test_its_records_are_rewritten_without_partitions_and_none_is_lost(keepsake: Path) -> None:
+def test_its_records_are_rewritten_without_partitions_or_loss(keepsake: Path) -> None:
     before = recorded(keepsake)
     made = [run(keepsake, full_refresh=True), run(keepsake)]
     after = recorded(keepsake)

@@ -20,13 +20,13 @@ STORED_KEY = "0f3c3b19"
 """The start of the key that was stored with these parts."""
 
 
-def test_a_stored_key_of_the_first_format_is_read_and_gives_the_key_it_was_stored_with() -> None:
+def test_a_stored_key_of_the_first_format_has_its_stored_value() -> None:
     parts = msgspec.json.decode(STORED, type=KeyParts)
     assert parts.format == 1
     assert (parts.skip_key() or "").startswith(STORED_KEY)
 
 
-def test_a_key_of_an_older_format_is_another_one_and_why_says_just_that(tmp_path: Path) -> None:
+def test_a_key_of_an_older_format_differs_and_why_says_only_that(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     now = Project.load(root).plan()["revenue"].key
     assert now.format == FORMAT
@@ -37,7 +37,7 @@ def test_a_key_of_an_older_format_is_another_one_and_why_says_just_that(tmp_path
     assert "the key format changed from 1 to 3" in str(cause)
 
 
-def test_what_else_was_stored_before_has_what_is_new_by_default() -> None:
+def test_other_stored_values_have_defaults_for_new_fields() -> None:
     assert msgspec.json.decode(b"{}", type=Header).append is None
     facts = msgspec.json.decode(
         b'{"over": {}, "columns": {}, "fingerprint": "f"}', type=BuilderFacts

@@ -112,14 +112,14 @@ def test_nothing_is_pruned_through_casts_and_functions(lake: Path, condition: st
     assert where(lake, condition) is None
 
 
-def test_of_what_must_all_be_true_the_certain_part_prunes(lake: Path) -> None:
+def test_the_certain_part_of_a_conjunction_prunes(lake: Path) -> None:
     assert where(lake, "id = 1 AND upper(s) = 'X'") == "id = 1"
     assert where(lake, "(id = 1 AND upper(s) = 'X') OR d = '2024-01-01'") == (
         "id = 1 OR d = DATE '2024-01-01'"
     )
 
 
-def test_times_are_pruned_by_only_in_the_zone_that_the_planner_reads_them_in(lake: Path) -> None:
+def test_times_prune_only_in_the_planners_time_zone(lake: Path) -> None:
     condition = "ts < TIMESTAMP '2024-01-01 00:00:00' AND id = 1"
     assert where(lake, condition, zone="Europe/Zurich") == "id = 1"
 
@@ -182,7 +182,7 @@ def test_a_filter_prunes_through_a_view_that_is_not_materialised(lake: Path) -> 
     assert views["reader"].unit("t").columns == ("Id", "s")
 
 
-def test_a_materialised_view_ends_what_its_readers_ask_of_sources(lake: Path) -> None:
+def test_filters_do_not_pass_through_a_materialised_view(lake: Path) -> None:
     views = plan(
         lake,
         base="-- @materialise staging\nSELECT Id AS k, s FROM t",
@@ -192,7 +192,7 @@ def test_a_materialised_view_ends_what_its_readers_ask_of_sources(lake: Path) ->
     assert views["reader"].key.upstream == {"base": views["base"].skip_key}
 
 
-def test_columns_are_asked_for_as_the_table_spells_them(lake: Path) -> None:
+def test_columns_are_requested_as_the_table_spells_them(lake: Path) -> None:
     view = plan(lake, v="SELECT ID AS Key, max(S) AS Most FROM T GROUP BY iD")["v"]
     assert view.unit("t").columns == ("Id", "s")
     assert view.schema == "Key INT, Most STRING"
@@ -214,7 +214,7 @@ def test_columns_are_asked_for_as_the_table_spells_them(lake: Path) -> None:
         ("SELECT * FROM (SELECT Id, s FROM t)", "Id INT, s STRING"),
     ],
 )
-def test_planned_types_are_those_that_spark_gives(lake: Path, sql: str, schema: str) -> None:
+def test_planned_types_are_those_of_spark(lake: Path, sql: str, schema: str) -> None:
     view = plan(lake, v=sql)["v"]
     assert view.schema is not None
     assert view.schema.replace(" NOT NULL", "") == schema
@@ -228,7 +228,7 @@ def test_planned_types_are_those_that_spark_gives(lake: Path, sql: str, schema: 
         ("SELECT sentences(s) AS x FROM t", ""),
     ],
 )
-def test_what_datafusion_cannot_say_is_not_planned_and_says_why(
+def test_what_datafusion_cannot_express_is_not_planned_and_says_why(
     lake: Path, sql: str, reason: str
 ) -> None:
     views = plan(lake, v=sql, reader="SELECT * FROM v")
@@ -240,7 +240,7 @@ def test_what_datafusion_cannot_say_is_not_planned_and_says_why(
     assert "known only after" in str(views["reader"].unplanned)
 
 
-def test_a_contract_tells_readers_the_columns_of_a_view_that_is_not_planned(lake: Path) -> None:
+def test_a_contract_gives_readers_the_columns_of_an_unplanned_view(lake: Path) -> None:
     views = plan(
         lake,
         v="-- @contract (y STRING)\nSELECT date_format(ts, 'VV') AS y FROM t",
@@ -275,7 +275,7 @@ def test_a_contract_tells_readers_the_columns_of_a_view_that_is_not_planned(lake
         ("SELECT array_sort(collect_list(s), (a, b) -> 0) AS x FROM t", "ORDERED_AGGREGATE"),
     ],
 )
-def test_the_lint_finds_what_may_give_other_rows(lake: Path, sql: str, code: str) -> None:
+def test_the_lint_finds_what_may_return_other_rows(lake: Path, sql: str, code: str) -> None:
     view = plan(lake, v=sql)["v"]
     assert code in {finding.code for finding in view.findings}
     assert not view.order_free
@@ -317,13 +317,13 @@ def test_the_lint_finds_sums_of_floats_in_plans_for_datafusion(lake: Path, measu
         "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.id LIMIT 1)",
     ],
 )
-def test_the_lint_is_silent_where_rows_are_certain(lake: Path, sql: str) -> None:
+def test_the_lint_reports_nothing_for_deterministic_queries(lake: Path, sql: str) -> None:
     view = plan(lake, v=sql)["v"]
     assert view.findings == ()
     assert view.order_free
 
 
-def test_whoever_reads_a_volatile_view_runs_every_time_too(lake: Path) -> None:
+def test_readers_of_a_volatile_view_run_every_time_too(lake: Path) -> None:
     views = plan(
         lake,
         a="-- @materialise output\nSELECT s, rand() AS r FROM t",
@@ -335,7 +335,7 @@ def test_whoever_reads_a_volatile_view_runs_every_time_too(lake: Path) -> None:
     assert views["c"].skip_key is not None
 
 
-def test_a_clock_does_not_move_the_plan_and_is_not_frozen_into_substrait(lake: Path) -> None:
+def test_the_clock_changes_no_plan_and_is_not_frozen_into_substrait(lake: Path) -> None:
     sql = "SELECT s, now() AS n FROM t WHERE d < current_date"
     first, second = (plan(lake, v=sql)["v"] for _ in range(2))
     assert first.plan_fingerprint == second.plan_fingerprint
@@ -344,7 +344,7 @@ def test_a_clock_does_not_move_the_plan_and_is_not_frozen_into_substrait(lake: P
     assert "NOW()" in str(first.datafusion_sql)
 
 
-def test_lineage_tells_scans_joins_aggregates_windows_and_columns(lake: Path) -> None:
+def test_lineage_has_scans_joins_aggregates_windows_and_columns(lake: Path) -> None:
     sql = """
     SELECT t.s AS name, sum(t.dec * 2) AS total, max(u.f) AS most,
            rank() OVER (PARTITION BY t.s ORDER BY max(u.f)) AS place
@@ -370,9 +370,7 @@ def test_lineage_tells_scans_joins_aggregates_windows_and_columns(lake: Path) ->
     }
 
 
-def test_a_column_that_nobody_asked_for_changes_no_plan_and_no_key(
-    tmp_path: Path, lake: Path
-) -> None:
+def test_an_unused_column_changes_no_plan_and_no_key(tmp_path: Path, lake: Path) -> None:
     before = plan(lake, v="SELECT s FROM t WHERE id = 1")["v"]
     more = SCHEMA.insert(0, pa.field("more", pa.int64()))
     root = tmp_path / "wider"
@@ -406,17 +404,17 @@ def test_a_deep_expression_is_planned(lake: Path) -> None:
         "FROM t |> WHERE id = 1 |> SELECT s",
     ],
 )
-def test_words_that_only_spark_has_are_understood(lake: Path, sql: str) -> None:
+def test_syntax_that_only_spark_has_is_parsed(lake: Path, sql: str) -> None:
     assert plan(lake, v=sql)["v"].unplanned is None
 
 
-def test_columns_without_a_name_get_the_one_that_spark_makes_up(lake: Path) -> None:
+def test_unnamed_columns_get_the_name_that_spark_generates(lake: Path) -> None:
     view = plan(lake, v="SELECT count(*), SUM(id), 1, max(s) AS m FROM t")["v"]
     assert view.arrow_schema is not None
     assert view.arrow_schema.names == ["count(1)", "sum(id)", "1", "m"]
 
 
-def test_the_reason_for_not_planning_is_the_one_that_helps(lake: Path) -> None:
+def test_an_unplanned_view_has_the_most_helpful_reason(lake: Path) -> None:
     view = plan(lake, v="SELECT sentences(s) AS h FROM t")["v"]
     assert view.unplanned == "Invalid function 'sentences'."
 
@@ -426,7 +424,7 @@ def test_quotes_are_read_as_spark_reads_them() -> None:
     assert [column.this.name for column in query.tree.selects] == ["it's", "it's", "x'y"]
 
 
-def test_names_of_common_table_expressions_are_no_relations() -> None:
+def test_common_table_expressions_are_not_relations() -> None:
     sql = """
     WITH orders AS (SELECT * FROM orders), x AS (SELECT * FROM orders)
     SELECT /*+ BROADCAST(z) */ * FROM x JOIN (WITH y AS (SELECT 1 AS o) SELECT * FROM y) z

@@ -34,7 +34,7 @@ def test_hashes_are_the_same_in_every_process(tmp_path: Path) -> None:
     assert hashes_of(root, seed=1) == hashes_of(root, seed=2) == hashes_of(root, seed=3)
 
 
-def test_hashes_are_the_same_wherever_the_project_lies(tmp_path: Path) -> None:
+def test_hashes_do_not_depend_on_the_folder_of_the_project(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "here" / "shop")
     elsewhere = tmp_path / "there" / "project"
     shutil.copytree(root, elsewhere, copy_function=shutil.copyfile)  # with other modification times

@@ -22,7 +22,7 @@ from tests.pipeline.shop import edit
 LEGACY = "[profiles.dev]\nspark = { 'spark.sql.legacy.timeParserPolicy' = 'LEGACY' }\n"
 
 
-def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_folder_without_a_project_says_how_to_create_one(tmp_path: Path) -> None:
     with pytest.raises(ProjectNotFoundError, match="headrace init"):
         Project.load(tmp_path)
 
@@ -83,7 +83,7 @@ def test_profiles_build_on_the_presets_and_are_mapped_to_both_runners(shop: Path
         project.profile("test")
 
 
-def test_a_variable_keeps_the_type_that_the_file_gives_it(shop: Path) -> None:
+def test_a_variable_keeps_its_type_from_the_file(shop: Path) -> None:
     edit(shop / "headrace.toml", "least = 10", "least = 10\nday = 2026-01-02\nflag = true")
     project = Project.load(shop)
     assert project.variables({"least": "11", "day": "2026-03-01", "flag": "False"}) == {
@@ -193,13 +193,13 @@ def test_functions_cannot_end_the_process(shop: Path) -> None:
         Project.load(shop).plan()
 
 
-def test_a_relation_that_nobody_knows_is_named(shop: Path) -> None:
+def test_an_unknown_relation_is_named(shop: Path) -> None:
     (shop / "views" / "odd.sql").write_text("SELECT * FROM ordres")
     with pytest.raises(UnknownRelationError, match="view odd reads ordres"):
         Project.load(shop).plan()
 
 
-def test_a_circle_is_named_with_its_path(shop: Path) -> None:
+def test_a_cycle_is_named_with_its_path(shop: Path) -> None:
     for name, upstream in (("b", "c"), ("c", "d"), ("d", "b"), ("e", "b")):
         (shop / "views" / f"{name}.sql").write_text(f"SELECT * FROM {upstream}")
     with pytest.raises(ViewCycleError) as caught:
@@ -207,7 +207,7 @@ def test_a_circle_is_named_with_its_path(shop: Path) -> None:
     assert caught.value.path == ("b", "c", "d", "b")
 
 
-def test_a_name_is_taken_once(shop: Path) -> None:
+def test_a_name_may_be_used_once(shop: Path) -> None:
     (shop / "views" / "sub").mkdir()
     (shop / "views" / "sub" / "top.sql").write_text("SELECT 1 AS one")
     with pytest.raises(InvalidViewError, match="there is already a view top"):
@@ -222,7 +222,7 @@ def test_a_new_project_works(tmp_path: Path) -> None:
         write_project(tmp_path / "new")
 
 
-def test_a_new_project_runs_at_once_and_again_for_nothing(tmp_path: Path) -> None:
+def test_a_new_project_runs_and_then_skips_everything(tmp_path: Path) -> None:
     write_project(tmp_path)
     project = Project.load(tmp_path)
     first, second = (project.run(engine="datafusion") for _ in range(2))

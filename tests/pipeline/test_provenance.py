@@ -104,7 +104,7 @@ def run_release(place: Path, root: Path, bundle: str) -> OtherRun:
     return msgspec.json.decode(ran.stdout, type=OtherRun)
 
 
-def test_what_a_release_computes_in_another_way_runs_again_and_nothing_else(
+def test_only_views_that_a_release_computes_differently_run_again(
     shop: Path, tmp_path: Path
 ) -> None:
     spark = {v.name: v.skip_key for v in Project.load(shop).plan(engine="spark").views.values()}
@@ -126,7 +126,7 @@ def test_what_a_release_computes_in_another_way_runs_again_and_nothing_else(
     assert len(rows(shop, "log")) == len(rows(shop, "plain"))
 
 
-def test_a_result_of_a_release_that_did_not_record_its_code_is_not_taken_for_new(
+def test_a_result_without_recorded_code_does_not_count_as_current(
     shop: Path,
 ) -> None:
     now = Project.load(shop).plan(engine="datafusion")["loud"].key
@@ -149,7 +149,7 @@ def test_another_version_of_a_package_is_named(shop: Path) -> None:
 
 
 @pytest.mark.parametrize("file", CODE, ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_every_import_of_the_code_that_counts_is_found(file: Path) -> None:
+def test_every_import_of_fingerprinted_code_is_found(file: Path) -> None:
     source = file.read_text()
     expected: set[str] = set()
     for node in ast.walk(ast.parse(source)):
@@ -161,7 +161,7 @@ def test_every_import_of_the_code_that_counts_is_found(file: Path) -> None:
     assert expected <= imported_modules(source)
 
 
-def test_the_modules_of_the_runner_are_there() -> None:
+def test_the_listed_modules_of_the_runner_exist() -> None:
     missing = [name for name in RUNNER_MODULES if find_spec(name) is None]
     assert missing == []
 

@@ -125,7 +125,7 @@ IN_TIME = [c for c in (*COMPARISONS, *OTHERS) if c.startswith(("d ", "ts ")) or 
     [("UTC", [*COMPARISONS, *OTHERS], 100), ("America/New_York", IN_TIME, 10)],
     ids=["UTC", "New York"],
 )
-def test_spark_finds_no_row_in_a_file_that_was_left_out(
+def test_spark_finds_no_row_in_a_pruned_file(
     root: Path, spark: Any, zone: str, tried: list[str], at_least: int
 ) -> None:
     session = spark.newSession()

@@ -31,7 +31,7 @@ def add_source(root: Path, name: str, lines: str, sql: str = "") -> None:
     (root / "views" / f"of_{name}.sql").write_text(text)
 
 
-def test_a_source_is_pinned_to_the_newest_version_or_to_the_one_asked_for(shop: Path) -> None:
+def test_a_source_is_pinned_to_the_newest_or_the_requested_version(shop: Path) -> None:
     project = Project.load(shop)
     assert (project.plan().pins["orders"].version, project.plan().pins["orders"].origin) == (
         1,
@@ -42,7 +42,7 @@ def test_a_source_is_pinned_to_the_newest_version_or_to_the_one_asked_for(shop: 
     assert asked["revenue"].unit("orders").files_total == 1
 
 
-def test_a_pin_keeps_what_the_log_says_and_no_secrets(shop: Path) -> None:
+def test_a_pin_has_the_facts_of_the_log_and_no_secrets(shop: Path) -> None:
     edit(
         shop / "headrace.toml",
         '"lake/orders"',
@@ -66,7 +66,7 @@ def test_a_pin_keeps_what_the_log_says_and_no_secrets(shop: Path) -> None:
         ("abfss://container@account/t", "abfss://container@account/t"),
     ],
 )
-def test_an_address_is_kept_without_what_is_secret(uri: str, kept: str) -> None:
+def test_an_address_is_recorded_without_secrets(uri: str, kept: str) -> None:
     assert harmless_uri(uri) == kept
 
 
@@ -106,7 +106,7 @@ def test_a_missing_source_fails_unless_it_is_optional(shop: Path) -> None:
     assert bundle["of_gone"].schema == "a INT"
 
 
-def test_an_optional_source_that_comes_is_a_change(shop: Path) -> None:
+def test_an_optional_source_that_appears_is_a_change(shop: Path) -> None:
     add_source(shop, "late", 'uri = "lake/late"\noptional = true\nschema = "day BIGINT"')
     before = Project.load(shop).plan()["of_late"]
     (shop / "lake" / "weather").rename(shop / "lake" / "late")
@@ -114,7 +114,7 @@ def test_an_optional_source_that_comes_is_a_change(shop: Path) -> None:
     assert Project.load(shop).plan()["of_late"].skip_key != before.skip_key
 
 
-def test_two_names_of_one_table_get_one_version(shop: Path) -> None:
+def test_two_names_of_one_table_are_pinned_to_one_version(shop: Path) -> None:
     add_source(shop, "again", 'uri = "lake/orders"')
     pins = Project.load(shop).plan().pins
     assert pins["again"].version == pins["orders"].version
@@ -128,7 +128,7 @@ def write_parquet(folder: Path, name: str, rows: list[int]) -> None:
 
 
 @pytest.mark.parametrize("uri", ["files", "files/*.parquet", "files/x.parquet"])
-def test_parquet_files_are_a_source_under_their_declared_schema(shop: Path, uri: str) -> None:
+def test_parquet_files_are_a_source_with_a_declared_schema(shop: Path, uri: str) -> None:
     write_parquet(shop / "files", "x.parquet", [1, 2])
     add_source(shop, "p", f'uri = "{uri}"\nkind = "parquet"\nschema = "a BIGINT"')
     view = Project.load(shop).plan()["of_p"]
@@ -185,7 +185,7 @@ def test_a_kind_of_source_comes_from_an_entry_point(
     assert bundle["of_n"].unit("n").paths == ("up-to-7",)
 
 
-def test_a_kind_that_nobody_knows_is_named(shop: Path) -> None:
+def test_an_unknown_kind_of_source_is_named(shop: Path) -> None:
     add_source(shop, "n", 'uri = "7"\nkind = "iceberg"')
     with pytest.raises(InvalidProjectError, match=r"sources\.n\.kind: there is no kind 'iceberg'"):
         Project.load(shop).plan()

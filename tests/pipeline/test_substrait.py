@@ -50,7 +50,7 @@ def rows(context: SessionContext, plan: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("sql", QUERIES)
-def test_a_canonical_plan_gives_the_rows_of_the_query(context: SessionContext, sql: str) -> None:
+def test_a_canonical_plan_returns_the_rows_of_the_query(context: SessionContext, sql: str) -> None:
     frame = context.sql(sql)
     raw = Producer.to_substrait_plan(frame.optimized_logical_plan(), context).encode()
     expected = sorted(map(str, frame.to_arrow_table().to_pylist()))
@@ -66,7 +66,7 @@ def encoded(context: SessionContext, sql: str) -> bytes:
     return Producer.to_substrait_plan(frame.optimized_logical_plan(), context).encode()
 
 
-def test_a_plan_with_a_field_that_is_not_known_is_not_rewritten(context: SessionContext) -> None:
+def test_a_plan_with_an_unknown_field_is_not_rewritten(context: SessionContext) -> None:
     plan = Plan()
     plan.ParseFromString(encoded(context, "SELECT id + 1 AS a FROM t"))
     plan.relations[0].root.input.project.input.MergeFromString(UNKNOWN)
@@ -85,7 +85,7 @@ def messages(message: Message) -> list[Message]:
 
 
 @pytest.mark.parametrize("sql", [QUERIES[5], QUERIES[7], QUERIES[8], QUERIES[11]])
-def test_an_unknown_field_is_seen_wherever_it_is(context: SessionContext, sql: str) -> None:
+def test_an_unknown_field_is_detected_anywhere(context: SessionContext, sql: str) -> None:
     plan = Plan()
     plan.ParseFromString(encoded(context, sql))
     plan.ClearField("version")  # the only message that a canonical plan lacks
@@ -120,7 +120,7 @@ def test_a_plan_that_declares_types_is_not_rewritten(context: SessionContext) ->
         canonical_plan(plan.SerializeToString())
 
 
-def test_the_check_of_all_plans_sees_a_wrong_reference(context: SessionContext) -> None:
+def test_the_check_of_all_plans_detects_a_wrong_reference(context: SessionContext) -> None:
     frame = context.sql("SELECT upper(w) AS a, lower(w) AS b FROM t")
     raw = Producer.to_substrait_plan(frame.optimized_logical_plan(), context).encode()
     plan = canonical_plan(raw)

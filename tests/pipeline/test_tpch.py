@@ -32,7 +32,7 @@ def test_all_queries_are_planned(bundle: Bundle) -> None:
     assert [*bundle.order] == QUERIES
 
 
-def test_planning_all_of_them_takes_less_than_a_second_of_work(tpch: Path) -> None:
+def test_planning_all_queries_takes_less_than_a_second_of_cpu_time(tpch: Path) -> None:
     project = Project.load(tpch)
     project.plan()  # warms up imports and the first files of each log
     assert min(_cpu_seconds(project) for _ in range(3)) < 1.0
@@ -48,7 +48,7 @@ def test_a_stored_bundle_is_the_same_bundle(bundle: Bundle) -> None:
     assert decode_bundle(bundle.encode()) == bundle
 
 
-def test_every_scan_is_found_also_those_of_subqueries(bundle: Bundle) -> None:
+def test_every_scan_is_found_including_those_of_subqueries(bundle: Bundle) -> None:
     lineages = [view.lineage for view in bundle.views.values()]
     assert sum(len(lineage.scans) for lineage in lineages if lineage) == 87
 
@@ -64,7 +64,7 @@ def test_files_are_pruned_by_the_queries_own_filters(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_no_file_that_was_left_out_has_a_row_that_the_query_needs(
+def test_no_pruned_file_has_a_row_that_the_query_needs(
     query: str, bundle: Bundle, tpch: Path
 ) -> None:
     for unit in bundle[query].units:

@@ -29,7 +29,7 @@ def one_column(**members: object) -> str:
     ],
     ids=lambda text: text[:60],
 )
-def test_what_is_no_schema_is_refused_in_one_way(text: str) -> None:
+def test_an_invalid_schema_is_always_the_same_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (the table's name is added further up)
         parse_schema(text)
 

@@ -200,19 +200,19 @@ def test_a_decimal_of_any_length_is_rounded_outwards_or_unknown(
     assert found.maximum.to_pylist() == [high and Decimal(high)]
 
 
-def test_a_float_is_what_its_shortest_text_leads_back_to() -> None:
+def test_a_float_is_read_from_its_shortest_text() -> None:
     found = _decode([_text(("a",), 0.1, 0.1)], "a", kind=FLOAT).columns["a",]
     assert found.maximum.type == pa.float32()
     assert found.maximum.cast(pa.float64()).to_pylist() == [0.10000000149011612]
 
 
-def test_only_what_is_wanted_is_decoded() -> None:
+def test_only_needed_statistics_are_decoded() -> None:
     column = StatisticsColumn(("a",), PrimitiveType("binary"), NeededStatistics.NULL_COUNT)
     found = decode_statistics(pa.array([_text(("a",), 1, 5, 3)]), [column]).columns["a",]
     assert _listed(found) == ([None], [None], [3])
 
 
-def test_counts_are_looked_at_where_extremes_are_lacking() -> None:
+def test_counts_are_used_if_extremes_are_missing() -> None:
     texts = [_text(("a",), 1, 5, 3), _text(("a",), None, None, 10), _text(("a",), 1, None, 2), None]
     column = StatisticsColumn(("a",), LONG, NeededStatistics.EXTREMES)
     found = decode_statistics(pa.array(texts), [column])
@@ -249,7 +249,7 @@ def test_a_long_string_maximum_may_be_a_bare_prefix_rule_31() -> None:
     assert ("m" * 32 + "\U0010ffff" * 9).encode() < upper[2] < b"n"
 
 
-def test_an_extreme_that_is_not_a_number_tells_nothing() -> None:
+def test_an_extreme_that_is_nan_is_unknown() -> None:
     array = pa.array([NAN, 1.5, None])
     assert lower_bound(array, DOUBLE).to_pylist() == [None, 1.5, None]
     assert upper_bound(array, DOUBLE).to_pylist() == [None, 1.5, None]

@@ -25,7 +25,7 @@ def test_ordinary_statistics_are_read_by_the_loop(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("unusual", UNUSUAL)
-def test_an_unusual_value_is_read_alike_or_not_at_all(kind: type, unusual: str) -> None:
+def test_an_unusual_value_is_read_the_same_or_declined(kind: type, unusual: str) -> None:
     for text in (stats_text(unusual), stats_text("null", other=unusual)):
         for value in SCALARS[kind]:
             read_both(binary([text]), kind)
@@ -33,7 +33,7 @@ def test_an_unusual_value_is_read_alike_or_not_at_all(kind: type, unusual: str) 
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_an_odd_text_is_read_alike_or_not_at_all(text: str) -> None:
+def test_an_odd_text_is_read_the_same_or_declined(text: str) -> None:
     read_both(binary([text]), int)
 
 
@@ -64,7 +64,7 @@ def test_an_odd_text_is_read_alike_or_not_at_all(text: str) -> None:
         "{\v}",
     ],
 )
-def test_what_the_loop_leaves_to_others(text: str) -> None:
+def test_the_loop_declines_unusual_texts(text: str) -> None:
     begun = '{"numRecords":1}'
     if text.endswith("}"):
         assert read_columns(binary([text]), leaves(int)) is None
@@ -73,7 +73,7 @@ def test_what_the_loop_leaves_to_others(text: str) -> None:
         assert read_both(binary([text, begun]), int) is not None
 
 
-def test_only_the_strings_that_are_looked_at_must_be_utf8() -> None:
+def test_only_needed_strings_must_be_utf8() -> None:
     bad = stats_text('"?"').encode().replace(b"?", b"\xff")
     assert read_columns(binary([bad]), leaves(str)) is None
     elsewhere = stats_text('"a"', other='"?"').encode().replace(b"?", b"\xff")
@@ -81,7 +81,7 @@ def test_only_the_strings_that_are_looked_at_must_be_utf8() -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_text_that_differs_from_the_one_before_behind_a_leaf_is_read_once(kind: type) -> None:
+def test_a_text_that_differs_after_a_leaf_is_read_once(kind: type) -> None:
     others = ("1", "true", '"x"', "[1,2]", "[1,3]", '{"id":7}', "null", "1")
     texts = [stats_text(value, other=other) for value in SCALARS[kind] for other in others]
     assert read_both(binary(texts), kind) is not None
@@ -94,7 +94,7 @@ def test_the_shape_of_a_text_with_many_values_need_not_be_known() -> None:
     )
 
 
-def test_a_name_that_needs_escapes_and_too_many_names_are_left_to_others() -> None:
+def test_names_with_escapes_and_too_many_names_are_declined() -> None:
     texts = binary(["{}"])
     assert read_columns(texts, {('"',): int}) is None
     assert read_columns(texts, {(f"c{index}",): int for index in range(64)}) is None
@@ -102,7 +102,7 @@ def test_a_name_that_needs_escapes_and_too_many_names_are_left_to_others() -> No
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_slices_and_nulls_and_nothing(kind: type) -> None:
+def test_slices_nulls_and_empty_arrays_are_read(kind: type) -> None:
     whole = binary(
         [None, "", *(stats_text(v) for v in SCALARS[kind]), None, "{}", *["x"] * 9, None]
     )

@@ -117,14 +117,14 @@ def test_the_empty_text_is_null_for_every_type_rule_27(data_type: DataType) -> N
 
 
 @pytest.mark.parametrize(("text", "data_type"), UNCASTABLE)
-def test_what_is_not_of_the_type_is_named(text: str, data_type: DataType) -> None:
+def test_a_value_of_the_wrong_type_is_named(text: str, data_type: DataType) -> None:
     with pytest.raises(PartitionValueError) as caught:
         typed_value(text, data_type, column="c")
     assert caught.value.fields == {"column": "c", "value": text, "type_name": str(data_type)}
 
 
 @pytest.mark.parametrize(("text", "data_type"), UNCASTABLE[:-1])
-def test_an_array_marks_what_is_not_of_the_type(text: str, data_type: DataType) -> None:
+def test_an_array_marks_values_of_the_wrong_type(text: str, data_type: DataType) -> None:
     array, uncastable = typed_array(pa.array([text, None, text]), data_type)
     assert array.to_pylist() == [None, None, None]
     assert uncastable.to_pylist() == [True, False, True]
@@ -158,7 +158,7 @@ def test_arrays_and_single_values_agree(texts: list[str | None], data_type: Data
             assert value == expected or str(value) == str(expected) == "nan"
 
 
-def test_one_plain_text_more_does_not_change_the_others() -> None:
+def test_one_more_plain_text_does_not_change_the_others() -> None:
     texts = pa.array(["2024-01-01", "2024-1-2", "2024-13-01"])
     array, uncastable = typed_array(texts, DATE)
     assert array.to_pylist() == [date(2024, 1, 1), date(2024, 1, 2), None]
@@ -223,7 +223,7 @@ def test_a_type_without_an_arrow_form_is_named(name: str) -> None:
         arrow_type(PrimitiveType(name))
 
 
-def test_zones_are_kept_until_the_instant_is_asked_for() -> None:
+def test_zones_are_kept_until_the_instant_is_requested() -> None:
     value = typed_value("2024-01-01 10:00:00+05:30", TIMESTAMP, column="c")
     assert isinstance(value, datetime)
     assert value.tzinfo == timezone.utc  # noqa: UP017 - the instant, whatever it was written in

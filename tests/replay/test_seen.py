@@ -34,7 +34,7 @@ def test_a_key_twice_in_one_source_is_damage(adds: list[FileKey], removes: list[
         SeenSet().admit("1", adds=files_of(adds), removes=files_of(removes))
 
 
-def test_a_source_that_turned_out_bad_can_be_forgotten() -> None:
+def test_the_keys_of_a_damaged_source_can_be_removed() -> None:
     seen = SeenSet()
     seen.admit("2", adds=files_of([A]), removes=[])
     seen.admit("1", adds=files_of([B]), removes=[])

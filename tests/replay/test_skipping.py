@@ -140,7 +140,7 @@ def test_missing_statistics_keep_the_file_rule_32(where: str, stats: str | None)
     ],
 )
 @pytest.mark.parametrize("tight", [{}, {"tightBounds": True}, {"tightBounds": False}])
-def test_null_counts_tell_something_at_the_ends_rule_30(
+def test_null_counts_prove_something_only_at_their_ends_rule_30(
     nulls: int,
     where: str,
     kept: bool,  # noqa: FBT001
@@ -163,17 +163,17 @@ def test_a_column_of_nulls_with_extremes_contradicts_itself_and_keeps_its_file()
         assert _keep("x = 8", files) == [False]
 
 
-def test_wide_bounds_are_bounds_all_the_same_rule_30() -> None:
+def test_wide_bounds_are_still_bounds_rule_30() -> None:
     stats = _stats({"x": 3}, {"x": 7}, nulls=4, tightBounds=False)
     assert _keep("x = 8", Files(stats=[stats])) == [False]
 
 
-def test_the_records_of_a_deletion_vector_count_rule_34() -> None:
+def test_records_of_files_with_a_vector_are_physical_rows_rule_34() -> None:
     stats = _stats({"x": 3}, {"x": 7}, nulls=9, records=10, tightBounds=False)
     assert _keep("x IS NOT NULL", Files(stats=[stats])) == [True]
 
 
-def test_cut_statistics_still_hold_what_they_stand_for_rule_31() -> None:
+def test_truncated_statistics_still_enclose_their_values_rule_31() -> None:
     long, time = "m" * 32, "2024-01-01T00:00:00.123Z"
     stats = _stats({"s": "a", "at": time}, {"s": long, "at": time})
     files = Files(stats=[stats])
@@ -204,7 +204,7 @@ def test_a_float_is_compared_as_the_double_that_it_is() -> None:
     assert _keep("f = 0.1D", files) == [False]
 
 
-def test_extremes_that_contradict_each_other_tell_nothing() -> None:
+def test_contradictory_extremes_prove_nothing() -> None:
     files = Files(stats=[_stats({"x": 9}, {"x": 1}), _stats({"x": 1}, {"x": 9})])
     assert _keep("x = 100", files) == [True, False]
 
@@ -283,7 +283,7 @@ def test_parsed_statistics_need_no_text_rule_33() -> None:
     assert _keep("x = 5", Files(parsed=parsed, size=2)) == [True, False]
 
 
-def test_the_text_fills_what_the_parsed_statistics_lack_rule_33() -> None:
+def test_the_text_completes_parsed_statistics_rule_33() -> None:
     parsed = _parsed(
         numRecords=pa.array([10, None, 10, None]),
         low=pa.array([3, None, None, None], pa.int64()),
@@ -296,7 +296,7 @@ def test_the_text_fills_what_the_parsed_statistics_lack_rule_33() -> None:
     assert _keep("x = 50", files) == [False, True, False, True]
 
 
-def test_the_text_fills_the_one_extreme_that_is_lacking_rule_33() -> None:
+def test_the_text_completes_a_missing_extreme_rule_33() -> None:
     parsed = _parsed(
         numRecords=pa.array([10]),
         low=pa.array([3], pa.int64()),
@@ -342,7 +342,7 @@ def test_parsed_statistics_may_be_of_an_older_type_rule_33(
     assert _keep(f"{name} = {outside}", Files(parsed=parsed)) == [False]
 
 
-def test_parsed_statistics_of_another_kind_are_not_there_rule_33() -> None:
+def test_parsed_statistics_of_an_unusable_type_are_ignored_rule_33() -> None:
     parsed = _parsed(
         numRecords=pa.array([10]), low=pa.array(["3"]), high=pa.array(["7"]), nulls=pa.array([0])
     )
@@ -351,7 +351,7 @@ def test_parsed_statistics_of_another_kind_are_not_there_rule_33() -> None:
     assert _keep("x = 5", Files(stats=[text], parsed=parsed)) == [False]
 
 
-def test_no_files_are_kept_of_none() -> None:
+def test_an_empty_batch_keeps_no_files() -> None:
     files = Files(size=0)
     assert _keep("x = 5 AND region = 'eu'", files) == []
     assert _keep("x = 5", files) == []

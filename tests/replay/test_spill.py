@@ -151,7 +151,7 @@ def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.property
-def test_any_history_equals_the_naive_one_and_leaves_nothing_behind(
+def test_any_history_equals_the_naive_one_and_leaves_no_files(
     temporary_folder: Path,
 ) -> None:
     run_state_machine_as_test(
@@ -190,9 +190,7 @@ def test_files_are_packed_as_their_keys_are(many: list[FileKey]) -> None:
 
 @pytest.mark.property
 @given(st.lists(st.binary(max_size=8)), st.integers(0, 100))
-def test_a_filter_of_any_size_lets_every_added_key_through(
-    added: list[bytes], size_bytes: int
-) -> None:
+def test_a_filter_of_any_size_accepts_every_added_key(added: list[bytes], size_bytes: int) -> None:
     bloom = BloomFilter(size_bytes)
     bloom.add(added)
     assert bloom.candidates(added) == added
@@ -203,14 +201,14 @@ def numbered(count: int) -> list[bytes]:
     return [b"%06d" % number for number in range(count)]
 
 
-def test_a_filter_holds_most_other_keys_back() -> None:
+def test_a_filter_rejects_most_other_keys() -> None:
     bloom = BloomFilter(4096)
     bloom.add(numbered(2048))
     assert len(bloom.candidates(key + b"!" for key in numbered(2048))) < 200
 
 
 @pytest.mark.parametrize("filter_bytes", [0, 1 << 16])
-def test_whatever_the_filter_lets_through_the_disk_decides(filter_bytes: int) -> None:
+def test_keys_that_the_filter_accepts_are_decided_by_the_disk(filter_bytes: int) -> None:
     spill = Spill(filter_bytes=filter_bytes)
     assert [spill.add(numbered(3000)[::2]), spill.add([b""])] == [0, 1]
     assert spill.find([b"", *numbered(3000)]) == {b"": 1, **dict.fromkeys(numbered(3000)[::2], 0)}
@@ -242,7 +240,7 @@ def test_a_frozen_set_does_not_change_whether_its_origin_is_on_disk_or_not(limit
     assert frozen.contains_many(named(5)) == [True, True, False, False, False]
 
 
-def test_a_source_that_outgrew_its_memory_is_forgotten_whole() -> None:
+def test_a_source_that_outgrew_its_memory_is_removed_completely() -> None:
     seen = SeenSet(named(3), memory_limit_bytes=500)
     seen.admit("1", adds=files_of(named(50)), removes=files_of([FileKey("removed")]))
     assert seen.spilled_keys > 40
@@ -251,7 +249,7 @@ def test_a_source_that_outgrew_its_memory_is_forgotten_whole() -> None:
     assert again.admit("0", adds=files_of(named(5)), removes=[]) == [False] * 3 + [True] * 2
 
 
-def test_a_key_twice_is_noticed_on_disk_too() -> None:
+def test_a_duplicate_key_is_detected_on_disk_too() -> None:
     seen = SeenSet(named(1), memory_limit_bytes=0)
     for hidden_or_fresh in (FileKey("new"), *named(1)):
         seen.admit(hidden_or_fresh.path, adds=files_of([hidden_or_fresh]), removes=[])
@@ -259,14 +257,14 @@ def test_a_key_twice_is_noticed_on_disk_too() -> None:
             seen.admit(hidden_or_fresh.path, adds=[], removes=files_of([hidden_or_fresh]))
 
 
-def test_several_threads_may_ask_a_set_on_disk() -> None:
+def test_several_threads_may_query_a_set_on_disk() -> None:
     frozen = SeenSet(named(2000), memory_limit_bytes=0).freeze()
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: frozen.contains_many(named(4000)), range(8)))
     assert answers == [[True] * 2000 + [False] * 2000] * 8
 
 
-def test_a_full_disk_is_a_typed_error_and_then_there_are_no_more_answers(
+def test_a_full_disk_is_a_typed_error_and_ends_the_set(
     temporary_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spill, "_SETTINGS", (*spill._SETTINGS, "max_page_count = 8"))
@@ -280,7 +278,7 @@ def test_a_full_disk_is_a_typed_error_and_then_there_are_no_more_answers(
     assert list(temporary_folder.iterdir()) == []
 
 
-def test_a_temporary_folder_that_is_not_there_is_a_typed_error(
+def test_a_missing_temporary_folder_is_a_typed_error(
     temporary_folder: Path,
 ) -> None:
     temporary_folder.rmdir()
@@ -303,7 +301,7 @@ def test_a_round_that_is_interrupted_ends_the_spill() -> None:
         spill.find([b"a"])
 
 
-def test_a_file_that_must_keep_its_name_goes_with_the_last_set(
+def test_a_file_that_must_keep_its_name_is_deleted_with_the_last_set(
     temporary_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = [s.replace("journal_mode = OFF", "journal_mode = MEMORY") for s in spill._SETTINGS]

@@ -57,9 +57,7 @@ print(len(frozen), found, peak_bytes() - idle)
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file keeps its name elsewhere")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_a_process_that_is_stopped_leaves_nothing_behind(
-    end: signal.Signals, tmp_path: Path
-) -> None:
+def test_a_killed_process_leaves_no_files(end: signal.Signals, tmp_path: Path) -> None:
     script = f"""{FILL}
 seen = SeenSet(memory_limit_bytes=100_000)
 for source in range(1_000_000):

@@ -56,7 +56,7 @@ def test_old_dates_keep_their_names(tmp_path: Path, notes: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize("notes", [{}, {"org.apache.spark.version": "3.5.0"}])
-def test_dates_of_the_one_calendar_stay_as_they_are(tmp_path: Path, notes: dict[str, str]) -> None:
+def test_dates_of_the_new_calendar_are_not_changed(tmp_path: Path, notes: dict[str, str]) -> None:
     data = days([(day - EPOCH).days for day in NAMES])
     assert read(tmp_path, data, notes, "date") == NAMES
 
@@ -79,7 +79,7 @@ def test_old_times_of_utc_keep_their_names(tmp_path: Path) -> None:
     assert read(tmp_path, data, notes, "timestamp") == expected_moments()
 
 
-def test_int96_has_a_note_of_its_own(tmp_path: Path) -> None:
+def test_int96_has_its_own_metadata_entry(tmp_path: Path) -> None:
     names = [date(1700, 1, 1), date(2026, 3, 1)]  # nanoseconds start in 1677
     counts = [(name - EPOCH).days for name in names]
     data = moments(counts, pa.timestamp("ns"))
@@ -101,7 +101,7 @@ def test_times_from_1900_on_are_the_same_in_every_zone(tmp_path: Path) -> None:
     assert found.year == 1900
 
 
-def test_times_on_the_wall_are_never_of_the_old_calendar(tmp_path: Path) -> None:
+def test_times_without_a_zone_are_never_rebased(tmp_path: Path) -> None:
     data = moments([(date(1000, 1, 1) - EPOCH).days], pa.timestamp("us"))
     [found] = read(tmp_path, data, LEGACY, "timestamp_ntz")
     assert found.date() == date(1000, 1, 1)
@@ -112,7 +112,7 @@ def test_days_before_the_year_1_are_refused(tmp_path: Path) -> None:
         read(tmp_path, days([-719_165]), LEGACY, "date")
 
 
-def test_row_groups_are_left_out_by_the_days_that_are_meant(tmp_path: Path) -> None:
+def test_row_groups_are_skipped_by_rebased_days(tmp_path: Path) -> None:
     data = days([julian(date(1500, 1, 1)), julian(date(1500, 1, 12))])
     noted = data.replace_schema_metadata(LEGACY)
     write_table(tmp_path, [field("a", "date")], [noted], row_group_size=1)

@@ -72,7 +72,7 @@ def cut(data: st.DataObject, rows: int) -> list[int]:
 @pytest.mark.property
 @settings(max_examples=examples(150))
 @given(data=st.data())
-def test_chosen_rows_are_those_that_arrow_decodes(data: st.DataObject) -> None:
+def test_selected_rows_are_those_that_arrow_decodes(data: st.DataObject) -> None:
     column = data.draw(columns(), label="column")
     content = data.draw(files(column))
     stored = pq.read_table(io.BytesIO(content)).column("c").combine_chunks()

@@ -129,7 +129,7 @@ def test_columns_and_members_that_a_file_lacks_are_null(tmp_path: Path) -> None:
     ]
 
 
-def test_a_struct_of_which_no_member_is_there_is_null_only_where_the_files_is(
+def test_a_struct_without_members_in_the_file_is_null_only_where_the_file_has_null(
     tmp_path: Path,
 ) -> None:
     fields = [field("place", struct(field("city", "string")))]
@@ -139,7 +139,7 @@ def test_a_struct_of_which_no_member_is_there_is_null_only_where_the_files_is(
     assert found == [{"city": None}, None, {"city": None}]
 
 
-def test_names_with_dots_are_not_taken_for_paths(tmp_path: Path) -> None:
+def test_names_with_dots_are_not_paths(tmp_path: Path) -> None:
     fields = [field("a.b", "long"), field("a", struct(field("b", "long")))]
     data = pa.table({"a": [{"b": 1}], "a.b": [2]})
     write_table(tmp_path, fields, [data])
@@ -153,7 +153,7 @@ def test_names_differ_in_case_only_where_they_must(tmp_path: Path) -> None:
     assert rows_of(tmp_path) == [{"id": 1, "name": "y"}]
 
 
-def test_columns_come_in_the_order_asked_for(tmp_path: Path) -> None:
+def test_columns_come_in_the_requested_order(tmp_path: Path) -> None:
     data = pa.table({"a": [1], "b": [2], "c": [3]})
     write_table(tmp_path, [field(name, "long") for name in "abc"], [data])
     read = open_snapshot(tmp_path).rows(columns=["c", "A"]).read_all()
@@ -172,13 +172,13 @@ def test_without_columns_rows_are_still_counted(tmp_path: Path) -> None:
     assert counts == (18, 1, 12)
 
 
-def test_a_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_column_is_an_error(tmp_path: Path) -> None:
     write_table(tmp_path, [field("a", "long")], [])
     with pytest.raises(UnknownColumnError):
         open_snapshot(tmp_path).rows(columns=["b"])
 
 
-def test_a_type_that_cannot_be_read_is_refused_before_anything_is(tmp_path: Path) -> None:
+def test_an_unsupported_type_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     fields = [field("id", "long"), field("odd", "unheard_of")]
     snapshot = open_snapshot(write_table(tmp_path, fields, []))
     with pytest.raises(InvalidTableError, match="unheard_of"):
@@ -186,7 +186,7 @@ def test_a_type_that_cannot_be_read_is_refused_before_anything_is(tmp_path: Path
     assert snapshot.rows(columns=["id"]).read_all().num_rows == 0
 
 
-def test_one_name_is_not_taken_for_a_list_of_letters(tmp_path: Path) -> None:
+def test_a_string_is_not_accepted_as_a_list_of_columns(tmp_path: Path) -> None:
     write_table(tmp_path, [field("a", "long")], [])
     with pytest.raises(InvalidArgumentError, match="list"):
         open_snapshot(tmp_path).rows(columns="a")
@@ -216,7 +216,7 @@ def test_partition_values_come_from_the_log_even_if_the_file_has_them_too(tmp_pa
     assert rows_of(tmp_path, where="p = 'right'") == [{"id": 1, "p": "right"}]
 
 
-def test_absolute_paths_outside_of_the_table_are_read(tmp_path: Path) -> None:
+def test_absolute_paths_outside_the_table_are_read(tmp_path: Path) -> None:
     other = tmp_path / "an other"
     path = write_data(other, "x y%.parquet", pa.table({"id": [1]}))
     address = f"file://{tmp_path}/an%20other/{path}"
@@ -277,7 +277,7 @@ def test_another_type_is_refused_and_named(tmp_path: Path, delta: Any, stored: A
         rows_of(tmp_path)
 
 
-def test_a_value_beyond_its_type_is_refused_not_cut(tmp_path: Path) -> None:
+def test_a_value_beyond_its_type_is_refused_and_not_truncated(tmp_path: Path) -> None:
     write_table(tmp_path, [field("a", "byte")], [pa.table({"a": pa.array([300], pa.int32())})])
     with pytest.raises(CorruptDataFileError, match="300"):
         rows_of(tmp_path)
@@ -299,21 +299,21 @@ def test_times_are_the_same_in_every_encoding(tmp_path: Path, delta: str, stored
     assert [row["a"] for row in rows_of(tmp_path)] == expected
 
 
-def test_nanoseconds_are_cut_towards_the_past(tmp_path: Path) -> None:
+def test_nanoseconds_are_truncated_towards_the_past(tmp_path: Path) -> None:
     ticks = pa.array([1999, -1], pa.timestamp("ns"))
     write_table(tmp_path, [field("a", "timestamp_ntz")], [pa.table({"a": ticks})])
     found = open_snapshot(tmp_path).rows().read_all()["a"].cast(pa.int64()).to_pylist()
     assert found == [1, -1]
 
 
-def test_a_variant_is_given_as_it_is_stored(tmp_path: Path) -> None:
+def test_a_variant_is_returned_as_stored(tmp_path: Path) -> None:
     kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
     data = pa.table({"v": pa.array([{"metadata": b"m", "value": b"v"}, None], kind)})
     write_table(tmp_path, [field("v", "variant")], [data])
     assert rows_of(tmp_path) == [{"v": {"value": b"v", "metadata": b"m"}}, {"v": None}]
 
 
-def test_deleted_rows_are_counted_over_row_groups_that_are_left_out(tmp_path: Path) -> None:
+def test_deleted_rows_are_counted_across_skipped_row_groups(tmp_path: Path) -> None:
     data = pa.table({"a": list(range(20))})
     write_table(tmp_path, [field("a", "long")], [data], deleted={0: [11, 19]}, row_group_size=5)
     found = [row["a"] for row in rows_of(tmp_path, where="a > 9", rows_per_batch=2)]
@@ -332,7 +332,9 @@ def test_deleted_rows_are_counted_over_row_groups_that_are_left_out(tmp_path: Pa
         ("l IS NULL", [1]),
     ],
 )
-def test_nested_columns_are_filtered_by(tmp_path: Path, where: str, expected: list[int]) -> None:
+def test_conditions_on_nested_columns_filter_rows(
+    tmp_path: Path, where: str, expected: list[int]
+) -> None:
     fields = [
         field("n", "long"),
         field("s", struct(field("x", "long"), field("gone", "string"))),
@@ -346,7 +348,9 @@ def test_nested_columns_are_filtered_by(tmp_path: Path, where: str, expected: li
 
 
 @pytest.mark.parametrize("names", [["ab", "AB"], ["Ab", "Ab"]])
-def test_a_file_with_several_columns_for_one_is_refused(tmp_path: Path, names: list[str]) -> None:
+def test_a_file_with_several_columns_of_one_name_is_refused(
+    tmp_path: Path, names: list[str]
+) -> None:
     data = pa.table([pa.array([1]), pa.array([2])], names=names)
     snapshot = open_snapshot(write_table(tmp_path, [field("Ab", "long")], [data]))
     with pytest.raises(CorruptDataFileError, match="several columns for Ab"):

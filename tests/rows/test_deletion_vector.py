@@ -44,7 +44,7 @@ def refusal(table: Path, said: dict[str, Any]) -> str:
     return refused.value.reason
 
 
-def test_a_vector_in_the_log_itself_is_read(tmp_path: Path) -> None:
+def test_an_inline_vector_is_read(tmp_path: Path) -> None:
     assert read(tmp_path, inline_vector(ROWS)).indexes().tolist() == ROWS
 
 
@@ -64,12 +64,12 @@ def test_the_random_prefix_is_a_folder(tmp_path: Path) -> None:
     assert read(tmp_path, said).indexes().tolist() == ROWS
 
 
-def test_a_vector_with_an_absolute_path_is_read_outside_of_the_table(tmp_path: Path) -> None:
+def test_a_vector_with_an_absolute_path_is_read_outside_the_table(tmp_path: Path) -> None:
     said = absolute_vector(tmp_path / "else where", ROWS, uuid=NAME)
     assert read(tmp_path / "table", said).indexes().tolist() == ROWS
 
 
-def test_a_last_group_that_is_shortened_as_rust_does_is_read(tmp_path: Path) -> None:
+def test_a_last_group_shortened_as_by_delta_rs_is_read(tmp_path: Path) -> None:
     whole = inline_vector([3])
     assert whole["pathOrInlineDv"].endswith("0@@r3")  # two bytes of data, two of padding
     said = {**whole, "pathOrInlineDv": whole["pathOrInlineDv"][:-5] + "##093"}
@@ -90,7 +90,7 @@ def test_the_empty_vector_deletes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.property
 @given(rows=st.sets(st.integers(0, 300_000) | st.integers(0, 2**40), max_size=50))
-def test_whatever_is_deleted_is_read_back(tmp_path_factory: Any, rows: set[int]) -> None:
+def test_any_deleted_rows_are_read_back(tmp_path_factory: Any, rows: set[int]) -> None:
     table = tmp_path_factory.getbasetemp()
     for said in (inline_vector(rows), stored_vector(table, rows, uuid=NAME)):
         assert read(table, said).indexes().tolist() == sorted(rows)
@@ -102,7 +102,9 @@ def test_whatever_is_deleted_is_read_back(tmp_path_factory: Any, rows: set[int])
     start=st.integers(0, 210),
     length=st.integers(0, 210),
 )
-def test_a_mask_keeps_what_is_not_deleted(rows: set[int], start: int, length: int) -> None:
+def test_a_mask_keeps_the_rows_that_are_not_deleted(
+    rows: set[int], start: int, length: int
+) -> None:
     said = msgspec.convert(inline_vector(rows), DeletionVector)
     kept = read_deletion_vector(wiring.open_store("/"), said).live_mask(start, length)
     found = [True] * length if kept is None else kept.to_pylist()
@@ -168,14 +170,14 @@ def test_an_unknown_kind_of_vector_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "abc", "~~~~~", "é" * 45, "#" * 75])
-def test_a_text_that_is_not_of_the_size_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_inline_vector_of_the_wrong_size_is_refused(tmp_path: Path, text: str) -> None:
     assert "text" in refusal(tmp_path, {**inline_vector(ROWS), "pathOrInlineDv": text})
 
 
 @pytest.mark.parametrize(
     "said", [{"offset": 0}, {"offset": -3}, {"sizeInBytes": -1}, {"sizeInBytes": -9}]
 )
-def test_impossible_places_are_refused(tmp_path: Path, said: dict[str, int]) -> None:
+def test_impossible_offsets_and_sizes_are_refused(tmp_path: Path, said: dict[str, int]) -> None:
     whole = stored_vector(tmp_path, ROWS, uuid=NAME)
     refusal(tmp_path, {**whole, **said})
 

@@ -92,7 +92,7 @@ def naive_rows(table: Path, deleted: dict[str, set[int]]) -> list[dict[str, Any]
 @pytest.mark.property
 @settings(max_examples=examples(20))
 @given(batches=appends, checkpoint=st.booleans(), data=st.data())
-def test_what_deltalake_writes_is_read_as_a_naive_reader_does(
+def test_tables_of_deltalake_are_read_as_by_a_naive_reader(
     batches: list[list[dict[str, Any]]], *, checkpoint: bool, data: st.DataObject
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +112,7 @@ def test_what_deltalake_writes_is_read_as_a_naive_reader_does(
         assert bag(some.read_all().to_pylist(), ["id", "day"]) == bag(matching, ["id", "day"])
 
 
-def test_decimals_beyond_64_bits_are_found_though_their_statistics_are_clipped(
+def test_decimals_beyond_64_bits_are_found_despite_clipped_statistics(
     tmp_path: Path,
 ) -> None:
     large = Decimal("9" * 38)

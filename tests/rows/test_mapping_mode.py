@@ -33,7 +33,7 @@ def write(folder: Path, opening: Line, mode: str | None, data: pa.Table, part: s
 
 @pytest.mark.parametrize("mode", [None, "none", "NONE"])
 @pytest.mark.parametrize("opening", [protocol(features=FEATURES), protocol(reader=2)])
-def test_without_a_mode_columns_have_the_names_that_people_see(
+def test_without_a_mode_columns_are_stored_under_their_logical_names(
     tmp_path: Path, mode: str | None, opening: Line
 ) -> None:
     check(write(tmp_path, opening, mode, DISPLAYED, "part"))
@@ -48,7 +48,7 @@ def test_a_protocol_that_does_not_enable_mapping_has_none(
 
 
 @pytest.mark.parametrize("opening", [protocol(features=FEATURES), protocol(reader=2)])
-def test_a_mode_that_is_enabled_takes_physical_names(tmp_path: Path, opening: Line) -> None:
+def test_an_enabled_mode_uses_physical_names(tmp_path: Path, opening: Line) -> None:
     check(write(tmp_path, opening, "name", PHYSICAL, "c2"))
 
 
@@ -63,13 +63,13 @@ def check(table: Path) -> None:
     assert snapshot.rows(where="s.m = 10").read_all().to_pylist() == expected[:1]
 
 
-def test_a_mode_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     table = write(tmp_path, protocol(features=FEATURES), "sometimes", DISPLAYED, "part")
     with pytest.raises(InvalidTableError, match="sometimes"):
         open_snapshot(table).rows()
 
 
-def test_names_that_only_case_folding_takes_for_one_are_two(tmp_path: Path) -> None:
+def test_names_that_are_equal_only_under_case_folding_are_different(tmp_path: Path) -> None:
     fields = [field(name, "long") for name in ("straße", "strasse", FINAL_SIGMA, SIGMA)]
     lines = table_lines(fields, partition_columns=["strasse"])
     path = write_data(tmp_path, "0.parquet", pa.table({"straße": [1], SIGMA: [3]}))

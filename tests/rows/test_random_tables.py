@@ -42,7 +42,7 @@ def _options(data: st.DataObject) -> dict[str, Any]:
 @pytest.mark.property
 @settings(max_examples=examples(60))
 @given(data=st.data())
-def test_every_table_gives_exactly_its_rows(data: st.DataObject) -> None:
+def test_every_table_returns_exactly_its_rows(data: st.DataObject) -> None:
     columns = data.draw(st.sampled_from([ALL, *((name,) for name in ALL)]))
     table = data.draw(tables(columns), label="table")
     wanted = _some_columns(data)
@@ -62,7 +62,7 @@ def test_every_table_gives_exactly_its_rows(data: st.DataObject) -> None:
 @pytest.mark.property
 @settings(max_examples=examples(150))
 @given(data=st.data())
-def test_every_predicate_gives_exactly_the_rows_for_which_it_is_true(data: st.DataObject) -> None:
+def test_every_predicate_returns_exactly_the_rows_for_which_it_is_true(data: st.DataObject) -> None:
     columns = tuple(data.draw(st.lists(st.sampled_from(ALL), min_size=1, max_size=3, unique=True)))
     table = data.draw(tables(columns, least=1), label="table")
     node = data.draw(predicates(columns, table.rows), label="predicate")

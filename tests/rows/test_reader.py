@@ -77,7 +77,7 @@ def _no_thread_is_left() -> Iterator[None]:
     assert running() == []
 
 
-def test_a_reader_is_arrows_own_kind(tmp_path: Path) -> None:
+def test_a_reader_is_a_record_batch_reader(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
     reader = open_snapshot(tmp_path).rows()
     assert isinstance(reader, pa.RecordBatchReader)
@@ -85,13 +85,13 @@ def test_a_reader_is_arrows_own_kind(tmp_path: Path) -> None:
     assert pa.table(reader).to_pydict() == {"n": [0, 1, 2]}
 
 
-def test_rows_come_newest_file_first_and_in_the_order_of_each_file(tmp_path: Path) -> None:
+def test_rows_come_newest_file_first_in_file_order(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(n, 3) for n in (0, 10, 20, 30, 40)])
     found = open_snapshot(tmp_path).rows(rows_per_batch=2).read_all()["n"].to_pylist()
     assert found == [n + more for n in (40, 30, 20, 10, 0) for more in range(3)]
 
 
-def test_nothing_is_read_before_the_first_batch_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_read_before_the_first_batch_is_requested(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
     table, opened = counted(tmp_path)
     snapshot = table.snapshot()
@@ -111,7 +111,7 @@ def test_a_limit_stops_the_log_and_the_data_files(tmp_path: Path) -> None:
     assert len([path for path in opened if path.endswith(".json")]) <= commits_ahead
 
 
-def test_a_limit_of_nothing_reads_nothing(tmp_path: Path) -> None:
+def test_a_limit_of_zero_reads_nothing(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
     table, opened = counted(tmp_path)
     snapshot = table.snapshot()
@@ -120,7 +120,7 @@ def test_a_limit_of_nothing_reads_nothing(tmp_path: Path) -> None:
     assert opened == []
 
 
-def test_a_limit_that_one_file_does_not_fill_takes_more(tmp_path: Path) -> None:
+def test_a_limit_larger_than_one_file_reads_more_files(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(10 * n, 3) for n in range(9)])
     found = open_snapshot(tmp_path).rows(limit=20).read_all()["n"].to_pylist()
     assert len(found) == 20
@@ -146,7 +146,7 @@ def test_closing_early_leaves_no_file_open(tmp_path: Path) -> None:
     assert open_files(tmp_path) == []
 
 
-def test_a_reader_that_is_dropped_stops_too(tmp_path: Path) -> None:
+def test_a_dropped_reader_stops_too(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(40)])
     reader = open_snapshot(tmp_path).rows(files_at_once=2)
     reader.read_next_batch()
@@ -157,7 +157,7 @@ def test_a_reader_that_is_dropped_stops_too(tmp_path: Path) -> None:
         time.sleep(0.01)
 
 
-def test_a_slow_consumer_holds_large_files_back(tmp_path: Path) -> None:
+def test_a_slow_consumer_delays_large_files(tmp_path: Path) -> None:
     large = pa.table({"n": pa.array(range(140_000), pa.int64())})
     write_table(tmp_path, FIELDS, [large] * 9, compression="none", use_dictionary=False)
     assert (tmp_path / "part-0.parquet").stat().st_size > 1 << 20
@@ -168,7 +168,7 @@ def test_a_slow_consumer_holds_large_files_back(tmp_path: Path) -> None:
         assert settled(lambda: len(set(data_files(opened)))) == 1 + 3
 
 
-def test_a_slow_consumer_holds_groups_of_small_files_back(tmp_path: Path) -> None:
+def test_a_slow_consumer_delays_groups_of_small_files(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(n, 100) for n in range(60)])
     table, opened = counted(tmp_path)
     with table.snapshot().rows(files_at_once=3, rows_per_batch=10) as reader:
@@ -178,7 +178,7 @@ def test_a_slow_consumer_holds_groups_of_small_files_back(tmp_path: Path) -> Non
         assert settled(lambda: len(set(data_files(opened)))) <= 1 + (2 + 4 + 8)
 
 
-def test_memory_is_bounded_by_the_options_not_by_the_table(tmp_path: Path) -> None:
+def test_memory_depends_on_the_options_and_not_on_the_table(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 200_000)] * 25, row_group_size=200_000)
     before, most, rows = pa.total_allocated_bytes(), 0, 0
     with open_snapshot(tmp_path).rows(files_at_once=2, rows_per_batch=4000) as reader:
@@ -203,7 +203,7 @@ def test_files_that_cannot_match_are_not_opened(tmp_path: Path) -> None:
     assert (found, data_files(opened)) == ([12, 13], ["1.parquet"])
 
 
-def test_statistics_that_lie_about_the_number_of_rows_change_nothing(tmp_path: Path) -> None:
+def test_wrong_row_counts_in_statistics_change_nothing(tmp_path: Path) -> None:
     path = write_data(tmp_path, "a.parquet", numbers(0, 5))
     lying = '{"numRecords":1,"nullCount":{"n":0}}'
     write_history(tmp_path, [table_lines(FIELDS), [add(path, stats=lying)]])
@@ -212,7 +212,7 @@ def test_statistics_that_lie_about_the_number_of_rows_change_nothing(tmp_path: P
     assert snapshot.rows(limit=4).read_all().num_rows == 4
 
 
-def test_a_file_that_is_missing_is_named_after_the_rows_before_it(tmp_path: Path) -> None:
+def test_a_missing_file_raises_after_the_rows_before_it(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3), numbers(10, 3)])
     (tmp_path / "part-0.parquet").unlink()
     reader = open_snapshot(tmp_path).rows()
@@ -222,7 +222,7 @@ def test_a_file_that_is_missing_is_named_after_the_rows_before_it(tmp_path: Path
 
 
 @pytest.mark.parametrize("keep", [0, 3, 40, -5])
-def test_a_file_that_is_cut_short_is_named(tmp_path: Path, keep: int) -> None:
+def test_a_truncated_file_is_named(tmp_path: Path, keep: int) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 1000)])
     path = tmp_path / "part-0.parquet"
     path.write_bytes(path.read_bytes()[:keep])
@@ -230,7 +230,7 @@ def test_a_file_that_is_cut_short_is_named(tmp_path: Path, keep: int) -> None:
         open_snapshot(tmp_path).rows().read_all()
 
 
-def test_a_damaged_page_is_noticed_by_its_checksum(tmp_path: Path) -> None:
+def test_a_damaged_page_is_detected_by_its_checksum(tmp_path: Path) -> None:
     data = pa.table({"n": pa.array(range(100_000, 101_000), pa.int64())})
     write_table(
         tmp_path, FIELDS, [data], compression="none", use_dictionary=False, write_page_checksum=True
@@ -287,7 +287,7 @@ def _zigzag(number: int, *, size: int = 1) -> bytes:
     return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
 
 
-def test_a_folder_in_the_place_of_a_file_is_a_typed_error(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_a_typed_error(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
     (tmp_path / "part-0.parquet").unlink()
     (tmp_path / "part-0.parquet").mkdir()
@@ -301,7 +301,7 @@ def test_a_vector_that_deletes_rows_beyond_the_end_is_refused(tmp_path: Path) ->
         open_snapshot(tmp_path).rows().read_all()
 
 
-def test_a_partition_value_of_another_type_is_an_error_where_it_is_wanted(tmp_path: Path) -> None:
+def test_a_partition_value_of_the_wrong_type_is_an_error_if_it_is_read(tmp_path: Path) -> None:
     fields = [*FIELDS, field("p", "integer")]
     path = write_data(tmp_path, "a.parquet", numbers(0, 3))
     lines = [add(path, partition_values={"p": "seven"})]
@@ -315,7 +315,7 @@ def test_a_partition_value_of_another_type_is_an_error_where_it_is_wanted(tmp_pa
 @pytest.mark.parametrize(
     "where", ["n + 1 = 2", "abs(n) = 1", "n = n", "n = 1 AND n % 2 = 0", "NOT (n > length('a'))"]
 )
-def test_what_cannot_be_evaluated_is_refused_before_anything_is_read(
+def test_unsupported_conditions_are_refused_before_anything_is_read(
     tmp_path: Path, where: str
 ) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
@@ -362,7 +362,7 @@ def test_row_groups_without_statistics_are_read(tmp_path: Path) -> None:
     assert found == [18, 19]
 
 
-def test_who_reads_on_after_closing_gets_no_end_but_an_error(tmp_path: Path) -> None:
+def test_reading_after_closing_is_an_error_and_not_the_end(tmp_path: Path) -> None:
     data = pa.table({"id": range(10)})
     snapshot = open_snapshot(write_table(tmp_path, [field("id", "long")], [data] * 3))
     reader = snapshot.rows(rows_per_batch=5)
@@ -372,7 +372,7 @@ def test_who_reads_on_after_closing_gets_no_end_but_an_error(tmp_path: Path) -> 
         reader.read_all()
 
 
-def test_a_reader_that_was_read_to_its_end_may_be_closed_and_asked_again(tmp_path: Path) -> None:
+def test_a_reader_that_has_ended_may_be_closed_and_read_again(tmp_path: Path) -> None:
     data = pa.table({"id": range(10)})
     snapshot = open_snapshot(write_table(tmp_path, [field("id", "long")], [data]))
     with snapshot.rows() as reader:
@@ -402,7 +402,7 @@ class _Batches:
         pass
 
 
-def test_a_c_stream_gives_the_rows_without_a_copy() -> None:
+def test_a_c_stream_exports_the_rows_without_a_copy() -> None:
     batch = pa.record_batch({"n": range(50_000), "s": ["x"] * 50_000})
     reader = RowReader(batch.schema, _Batches(batch), metrics=ChangeMetrics(Meter()))
     stream = pa.RecordBatchReader.from_stream(reader)
@@ -414,7 +414,7 @@ def _addresses(batch: pa.RecordBatch) -> list[int]:
     return [buffer.address for c in batch.columns for buffer in c.buffers() if buffer is not None]
 
 
-def test_a_c_stream_that_is_let_go_stops_the_threads(tmp_path: Path) -> None:
+def test_a_released_c_stream_stops_the_threads(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(40)])
     reader = open_snapshot(tmp_path).rows(files_at_once=2)
     stream = pa.RecordBatchReader.from_stream(reader)
@@ -427,7 +427,7 @@ def test_a_c_stream_that_is_let_go_stops_the_threads(tmp_path: Path) -> None:
         time.sleep(0.01)
 
 
-def test_an_error_keeps_its_text_through_a_c_stream_and_its_type_beside(tmp_path: Path) -> None:
+def test_an_error_keeps_its_text_and_type_through_a_c_stream(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
     (tmp_path / "part-0.parquet").unlink()
     reader = open_snapshot(tmp_path).rows()
@@ -436,7 +436,7 @@ def test_an_error_keeps_its_text_through_a_c_stream_and_its_type_beside(tmp_path
     assert isinstance(reader.error, DataFileNotFoundError)
 
 
-def test_every_way_to_read_gives_the_same_rows(tmp_path: Path) -> None:
+def test_every_way_to_read_returns_the_same_rows(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(5)])
     snapshot = open_snapshot(tmp_path)
     expected = snapshot.rows().read_all()
@@ -460,7 +460,7 @@ def test_small_files_come_in_batches_of_a_useful_size(tmp_path: Path) -> None:
     assert (sum(sizes), max(sizes)) == (600, 20)
 
 
-def test_a_column_more_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
+def test_the_cost_of_a_column_does_not_depend_on_the_number_of_columns(tmp_path: Path) -> None:
     def cpu_s(columns: int) -> float:
         names = [f"c{n}" for n in range(columns)]
         folder = tmp_path / str(columns)
@@ -476,7 +476,7 @@ def test_a_column_more_costs_the_same_however_many_there_are(tmp_path: Path) -> 
     assert cpu_s(4000) < 10 * cpu_s(1000)  # quadratic cost would be a factor of sixteen
 
 
-def test_a_value_that_does_not_fit_names_its_file_among_small_ones(tmp_path: Path) -> None:
+def test_a_value_that_does_not_fit_names_its_file_among_small_files(tmp_path: Path) -> None:
     fits, too_large = pa.table({"n": pa.array([1], pa.int64())}), pa.table({"n": [2**40]})
     write_table(tmp_path, [field("n", "integer")], [fits] * 4 + [too_large] + [fits] * 5)
     reader = open_snapshot(tmp_path).rows()

@@ -33,7 +33,7 @@ def read(store: RoundTripStore, **asked: Any) -> list[int]:
     return sorted(rows["id"].to_pylist())
 
 
-def test_small_files_are_one_request_each_all_together(table: Path) -> None:
+def test_small_files_take_one_request_each_at_once(table: Path) -> None:
     with RoundTripStore(table) as store:
         assert read(store) == list(range(FILES * ROWS))
         data = [path for path in store.requests if path.startswith("part-")]
@@ -41,7 +41,7 @@ def test_small_files_are_one_request_each_all_together(table: Path) -> None:
         assert store.rounds <= 2 + 3  # groups of files double from one up, four at a time
 
 
-def test_large_files_are_read_by_their_end_and_then_by_chunks(
+def test_large_files_are_read_footer_first_and_then_by_chunks(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_bytes, "SMALL_BYTES", 0)

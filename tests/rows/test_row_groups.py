@@ -58,7 +58,9 @@ LONGS = pa.table({"a": pa.array([1, 2, 3, 4, None, None], pa.int64())})
         ("a <=> NULL", 2),
     ],
 )
-def test_what_the_footer_rules_out_is_not_read(tmp_path: Path, where: str, expected: int) -> None:
+def test_row_groups_that_the_footer_rules_out_are_not_read(
+    tmp_path: Path, where: str, expected: int
+) -> None:
     assert skipped(tmp_path, [field("a", "long")], LONGS, where) == expected
 
 
@@ -67,18 +69,18 @@ def test_extremes_are_compared_in_the_type_of_the_table(tmp_path: Path) -> None:
     assert skipped(tmp_path, [field("a", "decimal(10,2)")], data, "a > 2.50") == 1
 
 
-def test_members_of_structs_are_looked_at(tmp_path: Path) -> None:
+def test_statistics_of_struct_members_are_used(tmp_path: Path) -> None:
     data = pa.table({"s": [{"x": 1}, {"x": 2}, {"x": 3}, None]})
     fields = [field("s", struct(field("x", "long")))]
     assert skipped(tmp_path, fields, data, "s.x > 2") == 1
 
 
-def test_a_column_that_is_not_there_rules_everything_out(tmp_path: Path) -> None:
+def test_a_condition_on_a_missing_column_skips_every_row_group(tmp_path: Path) -> None:
     fields = [field("a", "long"), field("late", "string")]
     assert skipped(tmp_path, fields, LONGS, "late = 'x'") == 3
 
 
-def test_numbers_that_are_none_may_be_in_every_group(tmp_path: Path) -> None:
+def test_nan_may_be_in_every_row_group(tmp_path: Path) -> None:
     data = pa.table({"a": [1.0, 2.0, float("nan"), 4.0]})
     assert skipped(tmp_path, [field("a", "double")], data, "a > 5D") == 0
 
@@ -86,7 +88,7 @@ def test_numbers_that_are_none_may_be_in_every_group(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"write_statistics": False}, {"use_deprecated_int96_timestamps": True}]
 )
-def test_without_statistics_that_can_be_relied_on_nothing_is_left_out(
+def test_without_reliable_statistics_nothing_is_skipped(
     tmp_path: Path, options: dict[str, bool]
 ) -> None:
     data = pa.table({"a": pa.array([1, 2, 3, 4], pa.timestamp("ns"))})

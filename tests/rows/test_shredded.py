@@ -65,7 +65,7 @@ def read(folder: Path, typed: pa.DataType, rows: list[dict[str, Any] | None]) ->
         (pa.decimal128(38, 0), Decimal(10) ** 37),
     ],
 )
-def test_a_typed_value_is_given_whole(tmp_path: Path, typed: pa.DataType, value: Any) -> None:
+def test_a_typed_value_is_returned_whole(tmp_path: Path, typed: pa.DataType, value: Any) -> None:
     rows = [{"typed_value": value}, {"value": variant.encode_text("other")}, None, {}]
     assert read(tmp_path, typed, rows) == [value, "other", None, None]
 
@@ -75,7 +75,7 @@ def test_sixteen_bytes_are_a_uuid(tmp_path: Path) -> None:
     assert read(tmp_path, pa.binary(16), [{"typed_value": name.bytes}]) == [name]
 
 
-def test_an_object_is_made_of_its_parts_and_of_what_was_left_over(tmp_path: Path) -> None:
+def test_an_object_consists_of_its_typed_and_residual_fields(tmp_path: Path) -> None:
     typed = pa.struct([("c", group(pa.string())), ("a", group(pa.int64()))])
     left = variant.encode_object({"rest": variant.encode_integer(9)}, META)
     rows: list[dict[str, Any] | None] = [
@@ -94,7 +94,7 @@ def test_an_object_is_made_of_its_parts_and_of_what_was_left_over(tmp_path: Path
     ]
 
 
-def test_arrays_and_objects_are_nested_at_will(tmp_path: Path) -> None:
+def test_arrays_and_objects_may_be_nested(tmp_path: Path) -> None:
     inner = pa.struct([("b", group(pa.list_(group(pa.int64()))))])
     rows: list[dict[str, Any] | None] = [
         {
@@ -114,7 +114,7 @@ def test_arrays_and_objects_are_nested_at_will(tmp_path: Path) -> None:
     ]
 
 
-def test_variants_in_structs_and_lists_are_put_together_too(tmp_path: Path) -> None:
+def test_variants_in_structs_and_lists_are_reassembled_too(tmp_path: Path) -> None:
     kind = pa.list_(pa.struct([("v", shredded(pa.int64()))]))
     rows = [[{"v": {"metadata": META, "typed_value": 4}}, {"v": None}], None]
     fields = [field("l", array(struct(field("v", "variant"))))]
@@ -124,7 +124,7 @@ def test_variants_in_structs_and_lists_are_put_together_too(tmp_path: Path) -> N
     assert [e["v"] and decode(e["v"]["value"], META) for e in first] == [4, None]
 
 
-def test_nulls_of_shredded_variants_are_filtered_by(tmp_path: Path) -> None:
+def test_conditions_on_nulls_filter_shredded_variants(tmp_path: Path) -> None:
     parts = [{"metadata": META, "typed_value": 1}, None]
     data = pa.table({"n": [1, 2], "v": pa.array(parts, shredded(pa.int64()))})
     write_table(tmp_path, [field("n", "long"), field("v", "variant")], [data])
@@ -138,7 +138,7 @@ def test_a_key_that_the_metadata_lacks_is_damage(tmp_path: Path) -> None:
         read(tmp_path, typed, [{"typed_value": {"nobody": {"typed_value": 1}}}])
 
 
-def test_what_is_left_of_an_object_is_an_object(tmp_path: Path) -> None:
+def test_the_residual_value_of_an_object_is_an_object(tmp_path: Path) -> None:
     typed = pa.struct([("a", group(pa.int64()))])
     left = variant.encode_integer(5)
     with pytest.raises(CorruptDataFileError, match="not an object"):
@@ -182,7 +182,7 @@ def _encode(value: Any, meta: bytes) -> bytes:
 
 @pytest.mark.property
 @given(value=values, large=st.sampled_from([0, 300]))
-def test_what_is_encoded_is_decoded_the_same(value: Any, large: int) -> None:
+def test_encoded_variants_are_decoded_unchanged(value: Any, large: int) -> None:
     whole = [value, ["many"] * large, {f"k{i}": i for i in range(large)}]
     names = sorted(_keys(whole))
     raw = [name.encode() for name in names]

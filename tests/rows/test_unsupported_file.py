@@ -55,7 +55,7 @@ def test_an_encrypted_file_is_not_damaged(tmp_path: Path, *, plaintext_footer: b
     assert "crypt" in error.reason
 
 
-def test_a_codec_that_arrow_lacks_is_named(tmp_path: Path) -> None:
+def test_an_unsupported_codec_is_named(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS[1:], [DATA.select(["a"])], use_dictionary=False)
     path = tmp_path / "part-0.parquet"
     stored = bytearray(path.read_bytes())
@@ -79,7 +79,7 @@ def test_a_codec_that_arrow_lacks_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"), [(time(1, 2), pa.time64("us")), (timedelta(days=1), pa.duration("us"))]
 )
-def test_a_type_that_no_table_has_is_named(tmp_path: Path, value: Any, kind: pa.DataType) -> None:
+def test_an_unsupported_type_is_named(tmp_path: Path, value: Any, kind: pa.DataType) -> None:
     write_table(tmp_path, [field("a", "long")], [pa.table({"a": pa.array([value], kind)})])
     error = refusal(tmp_path)
     assert (error.column, str(kind) in error.reason) == ("a", True)
@@ -91,7 +91,7 @@ def test_a_type_that_contradicts_the_table_is_damage(tmp_path: Path) -> None:
         open_snapshot(tmp_path).rows().read_all()
 
 
-def test_differences_that_duckdb_packs_widely_are_not_damage(tmp_path: Path) -> None:
+def test_wide_deltas_of_duckdb_are_not_damage(tmp_path: Path) -> None:
     write_table(tmp_path, [field("id", "long"), field("a", "integer")], [])
     path = tmp_path / "part-0.parquet"
     spread = "SELECT i AS id, (i * 1234567891 % 4294967296 - 2147483648)::INT AS a"
@@ -108,7 +108,7 @@ def test_differences_that_duckdb_packs_widely_are_not_damage(tmp_path: Path) -> 
         assert open_snapshot(tmp_path).rows(columns=["id"]).read_all().num_rows == 1000
 
 
-def test_damaged_differences_are_damage(tmp_path: Path) -> None:
+def test_damaged_deltas_are_damage(tmp_path: Path) -> None:
     encoded: dict[str, Any] = {
         "column_encoding": {"a": "DELTA_BINARY_PACKED"},
         "use_dictionary": False,

@@ -43,7 +43,7 @@ def test_rule_14_without_a_tail_the_table_is_refused(table: Path) -> None:
         headrace.Table(str(table)).snapshot()
 
 
-def test_rule_14_an_empty_tail_gives_what_is_published(table: Path) -> None:
+def test_rule_14_an_empty_tail_returns_the_published_version(table: Path) -> None:
     assert _paths(table) == ["0"]
 
 
@@ -68,14 +68,14 @@ def test_rule_14_the_tail_wins_over_a_published_commit(table: Path) -> None:
     assert _paths(table, "one", "two") == ["1", "2"]
 
 
-def test_rule_14_refresh_takes_the_tail_as_it_is_by_now(table: Path) -> None:
+def test_rule_14_refresh_reads_the_current_tail(table: Path) -> None:
     snapshot = headrace.Table(str(table)).snapshot(log_tail=[_staged("one")])
     newer = snapshot.refresh(log_tail=[_staged("one"), _staged("two")])
     assert (snapshot.version, newer.version) == (1, 2)
     assert sorted(file.path for file in newer.scan()) == ["1", "2"]
 
 
-def test_rule_14_staged_commits_of_an_ordinary_table_are_not_looked_at(table: Path) -> None:
+def test_rule_14_staged_commits_of_an_ordinary_table_are_ignored(table: Path) -> None:
     write_commit(table, 0, [protocol(), metadata(), add("0")])
     assert [file.path for file in headrace.Table(str(table)).snapshot().scan()] == ["0"]
 

@@ -71,7 +71,7 @@ def test_rule_07_parts_of_two_multi_part_checkpoints_do_not_make_one(table: Path
 
 
 @pytest.mark.timeout(10)
-def test_rule_07_a_part_of_billions_does_not_make_a_checkpoint(table: Path) -> None:
+def test_rule_07_a_huge_part_number_does_not_make_a_checkpoint(table: Path) -> None:
     part = log_of(table) / f"{1:020}.checkpoint.{1:010}.9999999999.parquet"
     part.write_bytes(b"never read")
     assert paths_of(table) == ["2", "3"]
@@ -91,7 +91,7 @@ def test_rule_07_an_undecodable_checkpoint_falls_back_to_the_commits(
     assert paths_of(table) == ["2", "3"]
 
 
-def test_rule_07_the_fallback_is_said_in_a_warning(
+def test_rule_07_the_fallback_is_reported_in_a_warning(
     table: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     [path] = _checkpoint(table, Shape(form=Form.CLASSIC))
@@ -135,7 +135,9 @@ def test_rule_10_other_actions_come_from_the_manifest(table: Path, shape: Shape)
 
 
 @pytest.mark.parametrize("form", [Form.V2_JSON, Form.V2_PARQUET, Form.V2_CLASSIC_NAME])
-def test_rule_10_adds_beside_sidecars_are_not_lost(table: Path, tmp_path: Path, form: Form) -> None:
+def test_rule_10_adds_next_to_sidecars_are_not_lost(
+    table: Path, tmp_path: Path, form: Form
+) -> None:
     manifest = _checkpoint(table, Shape(form=form, sidecars=1))[0]
     inline = state_at([[add("inline")]], 0)
     _append(write_checkpoint(tmp_path / "other", 1, inline, Shape(form=form))[0], manifest)
@@ -184,7 +186,7 @@ def test_rule_11_a_missing_sidecar_falls_back_to_the_commits(table: Path) -> Non
     assert paths_of(table) == ["2", "3"]
 
 
-def test_rule_07_a_transaction_that_cannot_be_decoded_sends_us_to_the_commits(table: Path) -> None:
+def test_rule_07_an_undecodable_transaction_falls_back_to_the_commits(table: Path) -> None:
     [path] = _checkpoint(table, Shape(form=Form.CLASSIC))
     whole = pq.read_table(path)
     kind = whole.schema.field("txn").type

@@ -54,13 +54,13 @@ def test_rule_03_a_byte_order_mark_is_accepted(table: Path, content: bytes) -> N
     assert len(paths_of(table)) == 1 + content.count(b'"add"')
 
 
-def test_rule_03_a_null_action_is_none(table: Path) -> None:
+def test_rule_03_a_null_action_is_ignored(table: Path) -> None:
     _raw(table, b'{"add": null, "remove": {"path": "a", "dataChange": true}}\n')
     assert paths_of(table) == []
 
 
 @pytest.mark.parametrize("info", [None, {"timestamp": 5}])
-def test_rule_03_nothing_hides_a_protocol_behind_it(
+def test_rule_03_other_keys_do_not_hide_a_protocol(
     table: Path, info: dict[str, int] | None
 ) -> None:
     [protocol, metadata] = opening()
@@ -78,7 +78,7 @@ def test_a_truncated_last_line_is_named(table: Path) -> None:
     assert caught.value.line == 2
 
 
-def test_lines_are_counted_as_an_editor_counts_them(table: Path) -> None:
+def test_line_numbers_are_those_of_an_editor(table: Path) -> None:
     _raw(table, b"\n\n" + ADD + b"\n{\n")
     with pytest.raises(CorruptLogError) as caught:
         paths_of(table)
@@ -150,7 +150,7 @@ def test_a_log_that_is_cleaned_after_the_snapshot_has_expired_it(table: Path) ->
 
 
 @pytest.mark.parametrize("path", ["../b", "x/../../b", "%2E%2E/b", "a%00b", "a%0Ab"])
-def test_a_path_that_leads_astray_is_listed_but_not_opened(table: Path, path: str) -> None:
+def test_a_path_that_leads_outside_is_listed_but_not_opened(table: Path, path: str) -> None:
     write_commit(table, 1, [add(path)])
     [file] = [file for file in open_snapshot(table).scan() if file.path == path]
     with pytest.raises(UnsafePathError):

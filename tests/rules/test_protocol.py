@@ -109,7 +109,7 @@ def test_rule_19_a_corrupt_checksum_is_ignored(tmp_path: Path, content: bytes) -
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_rule_19_commits_after_the_checksum_know_better(tmp_path: Path, version: int) -> None:
+def test_rule_19_commits_after_the_checksum_take_precedence(tmp_path: Path, version: int) -> None:
     history: list[list[Line]] = [
         opening(v="0"),
         [metadata(properties={"v": "1"})],
@@ -122,7 +122,7 @@ def test_rule_19_commits_after_the_checksum_know_better(tmp_path: Path, version:
     assert snapshot.protocol.reader_features == ["timestampNtz"]
 
 
-def test_rule_19_a_checksum_of_another_version_is_not_taken_for_ours(tmp_path: Path) -> None:
+def test_rule_19_a_checksum_of_another_version_is_not_used(tmp_path: Path) -> None:
     history: list[list[Line]] = [opening(v="0"), [metadata(properties={"v": "1"})]]
     write_history(tmp_path, history)
     write_checksum(tmp_path, 1, state_at(history, 1))
@@ -166,7 +166,7 @@ def test_rule_19_a_table_is_refused_for_its_log_and_not_for_a_checksum(
     assert any(path.name in record.getMessage() for record in caplog.records)
 
 
-def test_rule_19_a_checksum_that_tells_of_an_unknown_feature_may_be_right(
+def test_rule_19_a_checksum_with_an_unknown_feature_may_be_right(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     history: list[list[Line]] = [[protocol(features=["fromTheFuture"]), metadata()]]
@@ -177,7 +177,7 @@ def test_rule_19_a_checksum_that_tells_of_an_unknown_feature_may_be_right(
     assert not caplog.records
 
 
-def test_rule_19_a_mismatch_is_surfaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_rule_19_a_mismatch_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     history = [[*opening(), add("a", size=5), add("b", size=6)]]
     write_history(tmp_path, history)
     path = write_checksum(tmp_path, 0, state_at(history, 0))

@@ -55,7 +55,7 @@ def test_rule_20_an_offset_of_zero_is_present(write: Write) -> None:
     assert keys_of(table) == {Key("a", "uvBn[lx{q8@P<9BNH/isA@0")}
 
 
-def test_rule_20_a_null_vector_is_none(write: Write) -> None:
+def test_rule_20_a_null_vector_means_no_vector(write: Write) -> None:
     added = add("a", vector={})
     added["add"]["deletionVector"] = None
     assert keys_of(write([[added], []])) == {Key("a", None)}

@@ -97,7 +97,7 @@ def test_rule_01_a_gap_that_a_checkpoint_covers_does_not_matter(table: Path) -> 
 
 
 @pytest.mark.timeout(10)
-def test_rule_01_a_gap_of_any_width_is_told_at_once(table: Path) -> None:
+def test_rule_01_a_gap_of_any_width_is_reported_at_once(table: Path) -> None:
     last = (1 << 63) - 1
     commit_path(table, last).touch()
     with pytest.raises(LogGapError, match=f"commits 6-{last - 1} are missing") as caught:
@@ -113,7 +113,7 @@ def test_rule_02_log_starting_at_41_without_checkpoint_is_refused(tmp_path: Path
     assert caught.value.missing == (range(41),)
 
 
-def test_rule_02_with_a_checkpoint_the_log_goes_on_one_version_later(table: Path) -> None:
+def test_rule_02_after_a_checkpoint_the_log_continues_with_the_next_version(table: Path) -> None:
     _checkpoint(table, 2)
     _clean(table, 0, 1, 2)
     assert paths_of(table) == ["2", "3", "4", "5"]
@@ -141,7 +141,7 @@ def test_rule_03_unknown_file_names_are_ignored(table: Path) -> None:
     assert open_snapshot(table).version == 5
 
 
-def test_rule_04_a_missing_hint_costs_nothing_but_a_listing(table: Path) -> None:
+def test_rule_04_a_missing_hint_only_costs_a_listing(table: Path) -> None:
     _checkpoint(table, 2)
     _clean(table, 0, 1, 2)
     assert open_snapshot(table).version == 5
@@ -158,16 +158,14 @@ def test_rule_04_a_corrupt_hint_is_ignored(table: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 3, 5, 6, 99])
-def test_rule_04_a_hint_to_a_checkpoint_that_is_not_there_is_ignored(
-    table: Path, version: int
-) -> None:
+def test_rule_04_a_hint_to_a_missing_checkpoint_is_ignored(table: Path, version: int) -> None:
     _checkpoint(table, 2)
     _clean(table, 0, 1, 2)
     write_hint(table, version)
     assert paths_of(table) == ["2", "3", "4", "5"]
 
 
-def test_rule_04_a_hint_to_a_checkpoint_that_is_not_there_is_said_to_be_that(table: Path) -> None:
+def test_rule_04_a_hint_to_a_missing_checkpoint_is_reported(table: Path) -> None:
     write_hint(table, 3)
     events: list[Event] = []
     assert Table(table, reporter=events.append).snapshot().version == 5

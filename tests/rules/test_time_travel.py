@@ -45,7 +45,7 @@ def test_rule_17_each_commit_is_later_than_the_one_before(
     assert _version(_write(tmp_path, 1000, 400, 400, 4000, 2000), ms) == version
 
 
-def test_rule_17_a_snapshot_tells_its_own_time(tmp_path: Path) -> None:
+def test_rule_17_a_snapshot_has_its_time(tmp_path: Path) -> None:
     table = headrace.Table(str(_write(tmp_path, 1000, 2000, 3000)))
     assert [table.snapshot(version=v).timestamp_ms for v in range(3)] == [1000, 2000, 3000]
 
@@ -71,7 +71,7 @@ def test_rule_17_in_commit_timestamps_win_over_modification_times(tmp_path: Path
     assert [_version(tmp_path, ms) for ms in (1000, 1999, 2000, 3500, 9500)] == [0, 0, 1, 2, 2]
 
 
-def test_rule_17_a_snapshot_tells_its_in_commit_time(tmp_path: Path) -> None:
+def test_rule_17_a_snapshot_has_its_in_commit_time(tmp_path: Path) -> None:
     Clock(modified_ms=[9000, 8000], in_commit_ms=[1000, 2000]).write(tmp_path)
     table = headrace.Table(str(tmp_path))
     assert [table.snapshot(version=v).timestamp_ms for v in range(2)] == [1000, 2000]

@@ -118,7 +118,7 @@ def test_rule_29_conditions_on_logical_names_use_physical_ones(
         ({"tightBounds": False}, 10, "id IS NOT NULL", []),
     ],
 )
-def test_rule_30_wide_bounds_tell_of_nulls_only_none_or_all(
+def test_rule_30_wide_bounds_prove_only_that_no_or_all_values_are_null(
     tmp_path: Path, tight: dict[str, bool], nulls: int, where: str, kept: list[str]
 ) -> None:
     stats = _stats(numRecords=10, nullCount={"id": nulls}, **tight)
@@ -161,9 +161,7 @@ def test_rule_32_without_proof_a_file_is_kept(tmp_path: Path, stats: str | None)
 
 
 @pytest.mark.parametrize("form", Form)
-def test_rule_33_a_checkpoint_with_parsed_statistics_alone_skips_as_well(
-    tmp_path: Path, form: Form
-) -> None:
+def test_rule_33_files_are_skipped_by_parsed_statistics_alone(tmp_path: Path, form: Form) -> None:
     later = metadata(columns={"id": "long", "part": "string", "n": "integer", "new": "long"})
     files = [
         add("low", stats=statistics(1, low=0, high=9), partition_values={"part": "x", "n": "1"}),
@@ -180,7 +178,7 @@ def test_rule_33_a_checkpoint_with_parsed_statistics_alone_skips_as_well(
     assert _kept(tmp_path, "new = 1") == ["high", "low", "unknown"]
 
 
-def test_rule_27_a_partition_column_of_an_unknown_type_is_refused_where_values_are_typed(
+def test_rule_27_a_partition_column_of_an_unknown_type_is_refused_when_typed(
     tmp_path: Path,
 ) -> None:
     columns = {"id": "long", "part": "fromTheFuture"}

@@ -37,7 +37,7 @@ def table(tmp_path: Path) -> Table:
     ],
     ids=str,
 )
-def test_what_is_not_of_its_type_is_refused(table: Table, wrong: dict[str, Any]) -> None:
+def test_arguments_of_the_wrong_type_are_refused(table: Table, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match=next(iter(wrong))):
         table.snapshot().rows(**wrong)
 
@@ -50,7 +50,7 @@ def test_columns_of_files_are_a_list_of_names(table: Table, columns: Any) -> Non
             ask(columns=columns)
 
 
-def test_columns_of_files_may_come_one_by_one(table: Table) -> None:
+def test_columns_of_files_may_be_an_iterator(table: Table) -> None:
     names: Any = iter(["size_bytes", "path"])
     batches = table.snapshot().scan().batches(columns=names)
     assert {tuple(batch.schema.names) for batch in batches} == {("size_bytes", "path")}
@@ -62,14 +62,14 @@ def test_a_version_is_a_whole_number(table: Table, version: Any) -> None:
         table.snapshot(version=version)
 
 
-def test_numbers_of_numpy_are_whole_numbers(table: Table) -> None:
+def test_numpy_integers_are_accepted(table: Table) -> None:
     snapshot = table.snapshot(version=np.int64(0))  # type: ignore[arg-type]
     assert type(snapshot.version) is int
     assert len(list(snapshot.scan(limit=np.int32(5)))) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("address", [None, 5, ["t"], "", b"", "a\0b"], ids=repr)
-def test_what_is_no_address_is_refused(address: Any) -> None:
+def test_an_invalid_address_is_refused(address: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="uri"):
         Table(address)
 
@@ -93,12 +93,12 @@ def test_a_path_below_a_folder_whose_name_is_not_utf_8_is_refused(
         Table("events")
 
 
-def test_an_address_may_be_bytes_as_paths_may_be(table: Table) -> None:
+def test_an_address_may_be_bytes(table: Table) -> None:
     address: Any = table.uri.encode()
     assert Table(address).uri == table.uri
 
 
-def test_a_scan_shows_what_was_asked_of_it(tmp_path: Path) -> None:
+def test_a_scan_shows_its_arguments(tmp_path: Path) -> None:
     snapshot = Table(write_history(tmp_path, [[*opening(), add("a")]])).snapshot()
     assert repr(snapshot.scan()) == f"Scan({snapshot.table.uri!r}, version=0)"
     assert repr(snapshot.scan(where="id = 1", limit=2)).endswith("where='id = 1', limit=2)")

@@ -110,7 +110,7 @@ def test_closing_ends_a_scan_that_finds_nothing(folder: Path, strategy: str) -> 
     assert sum(isinstance(event, LogReplayCompleted) for event in events) == 1
 
 
-def test_what_was_cut_off_is_neither_remembered_nor_compared(folder: Path) -> None:
+def test_an_interrupted_list_is_neither_cached_nor_compared_with_the_checksum(folder: Path) -> None:
     events: list[Event] = []
     store = SlowStore(folder)
     scan = scan_of(store, folder, events)
@@ -120,7 +120,7 @@ def test_what_was_cut_off_is_neither_remembered_nor_compared(folder: Path) -> No
     assert (found, scan.metrics.counts.listing_cache_hits) == ([], 0)
 
 
-def test_closing_does_not_wait_for_a_store_to_come_back(folder: Path) -> None:
+def test_closing_does_not_wait_for_a_store_that_hangs(folder: Path) -> None:
     patience = {"retry_backoff_ms": 20_000, "retry_deadline_ms": 60_000}
     scan = scan_of(BrokenStore(folder), folder, [], **patience)
     batches = scan.batches()
@@ -182,7 +182,7 @@ def test_many_scans_time_out_at_once(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["batches", "rows"])
-def test_a_reporter_may_close_what_it_hears_of(folder: Path, kind: str) -> None:
+def test_a_reporter_may_close_the_scan_it_reports(folder: Path, kind: str) -> None:
     heard: list[Event] = []
     opened: list[Any] = []
 
@@ -201,7 +201,7 @@ def test_a_reporter_may_close_what_it_hears_of(folder: Path, kind: str) -> None:
     assert sum(isinstance(event, LogReplayCompleted) for event in heard) == 1
 
 
-def test_closing_ends_rows_of_which_none_matches(tmp_path: Path) -> None:
+def test_closing_ends_rows_if_none_matches(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": range(0, 400_000, 2)}), tmp_path / "f")
     write_history(tmp_path, [[*opening(), add("f", size=1, partition_values={"part": "x"})]])
     rows = Table(tmp_path).snapshot().rows(where="id = 200001", rows_per_batch=1)
@@ -209,7 +209,7 @@ def test_closing_ends_rows_of_which_none_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_leaves_are_called_off_between_row_groups(tmp_path: Path, threads: int) -> None:
+def test_leaves_are_cancelled_between_row_groups(tmp_path: Path, threads: int) -> None:
     history = [[*opening(), *(add(f"f{n}") for n in range(40))]]
     write_history(tmp_path, history)
     shape = Shape(form=Form.CLASSIC, row_group_rows=2)
@@ -228,7 +228,7 @@ def test_leaves_are_called_off_between_row_groups(tmp_path: Path, threads: int) 
         list(batches)
 
 
-def test_a_reader_that_was_called_off_has_not_failed() -> None:
+def test_a_cancelled_reader_has_not_failed() -> None:
     cancellation, steps = Cancellation(), list[int]()
 
     def source() -> Generator[int, None, None]:

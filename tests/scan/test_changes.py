@@ -58,7 +58,7 @@ def test_a_start_beyond_the_end_is_refused(table: Path) -> None:
         Table(table).changes(3)
 
 
-def test_a_path_that_climbs_out_is_told_when_its_address_is_asked_for(tmp_path: Path) -> None:
+def test_a_path_out_of_the_table_is_refused_when_its_address_is_requested(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("../a"), add("b")]])
     climbing, safe = Table(tmp_path).changes(0)
     assert safe.uri.endswith("/b")

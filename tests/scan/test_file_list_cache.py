@@ -57,12 +57,12 @@ def test_the_second_time_nothing_is_read(folder: Path) -> None:
     assert (counts.listing_cache_hits, counts.bytes_read, counts.adds_emitted) == (1, 0, 7)
 
 
-def test_a_new_snapshot_of_the_same_version_finds_it(folder: Path) -> None:
+def test_a_new_snapshot_of_the_same_version_uses_the_cache(folder: Path) -> None:
     table = Table(folder)
     assert [hits(table.snapshot().scan()) for _ in range(3)] == [0, 1, 1]
 
 
-def test_a_remembered_listing_is_one_event_too(folder: Path) -> None:
+def test_a_cached_list_is_one_event_too(folder: Path) -> None:
     table = Table(folder)
     list(table.snapshot().scan().batches())
     events: list[Event] = []
@@ -83,7 +83,7 @@ def test_a_remembered_listing_is_one_event_too(folder: Path) -> None:
     ],
     ids=str,
 )
-def test_what_is_asked_otherwise_is_another_listing(
+def test_another_request_is_another_list(
     folder: Path, asked: dict[str, object], how: dict[str, object]
 ) -> None:
     table = Table(folder)
@@ -99,7 +99,7 @@ def test_each_version_has_its_own(folder: Path) -> None:
         assert len(paths(table.snapshot(version=2).scan())) == 7
 
 
-def test_a_listing_that_was_left_early_is_not_remembered(folder: Path) -> None:
+def test_a_partly_read_list_is_not_cached(folder: Path) -> None:
     table = Table(folder)
     with table.snapshot().scan(batch_rows=1).batches() as batches:
         list(islice(batches, 2))
@@ -107,7 +107,7 @@ def test_a_listing_that_was_left_early_is_not_remembered(folder: Path) -> None:
     assert hits(table.snapshot().scan(batch_rows=1)) == 0
 
 
-def test_a_limit_is_met_from_a_whole_listing(folder: Path) -> None:
+def test_a_limit_is_served_from_a_complete_list(folder: Path) -> None:
     table = Table(folder)
     whole = pa.Table.from_batches(table.snapshot().scan().batches())
     scan = table.snapshot().scan(limit=5)
@@ -123,7 +123,7 @@ def _age(folder: Path) -> dict[str, tuple[int, int]]:
     return {p.name: (p.stat().st_size, p.stat().st_mtime_ns) for p in log_of(folder).iterdir()}
 
 
-def test_a_table_that_is_made_anew_at_the_same_place_is_another_one(tmp_path: Path) -> None:
+def test_a_recreated_table_at_the_same_address_is_another_table(tmp_path: Path) -> None:
     def make(name: str, table_id: str) -> dict[str, tuple[int, int]]:
         lines = opening()
         lines[1]["metaData"]["id"] = table_id
@@ -137,7 +137,7 @@ def test_a_table_that_is_made_anew_at_the_same_place_is_another_one(tmp_path: Pa
     assert paths(table.snapshot().scan()) == ["b"]
 
 
-def test_a_log_that_was_written_again_is_another_one(tmp_path: Path) -> None:
+def test_a_rewritten_log_is_another_log(tmp_path: Path) -> None:
     table = Table(write_history(tmp_path, [[*opening(), add("a")]]))
     _age(tmp_path)
     assert paths(table.snapshot().scan()) == ["a"]
@@ -145,7 +145,7 @@ def test_a_log_that_was_written_again_is_another_one(tmp_path: Path) -> None:
     assert paths(table.snapshot().scan()) == ["b"]
 
 
-def test_commits_of_a_catalog_have_no_time_so_nothing_is_remembered(tmp_path: Path) -> None:
+def test_commits_of_a_catalog_have_no_time_so_nothing_is_cached(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a")], [add("b")]])
     staged = "00000000000000000001.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
     (log_of(tmp_path) / "_staged_commits").mkdir()
@@ -154,7 +154,7 @@ def test_commits_of_a_catalog_have_no_time_so_nothing_is_remembered(tmp_path: Pa
     assert [hits(table.snapshot(log_tail=[staged]).scan()) for _ in range(2)] == [0, 0]
 
 
-def test_a_large_listing_is_not_remembered(folder: Path) -> None:
+def test_a_large_list_is_not_cached(folder: Path) -> None:
     table = Table(folder, cache_bytes=10_000)
     assert [hits(table.snapshot().scan()) for _ in range(2)] == [0, 0]
     small = {"columns": ["size_bytes"]}
@@ -162,7 +162,7 @@ def test_a_large_listing_is_not_remembered(folder: Path) -> None:
     assert [hits(table.snapshot().scan(**where), **small) for _ in range(2)] == [0, 1]  # type: ignore[arg-type]
 
 
-def test_empty_listings_do_not_pile_up(folder: Path) -> None:
+def test_empty_lists_do_not_accumulate(folder: Path) -> None:
     table = Table(folder, cache_bytes=10_000)
     for n in range(50):
         assert hits(table.snapshot().scan(where=f"part = 'nowhere {n}'")) == 0
@@ -170,7 +170,7 @@ def test_empty_listings_do_not_pile_up(folder: Path) -> None:
     assert hits(table.snapshot().scan(where="part = 'nowhere 1'")) == 0
 
 
-def test_what_a_tripwire_would_change_is_another_listing(folder: Path) -> None:
+def test_a_tripwire_makes_another_list(folder: Path) -> None:
     write_commit(folder, 3, [{"txn": {"appId": "x", "version": 1}}])
     snapshot = Table(folder).snapshot()
     assert hits(snapshot.scan()) == 0
@@ -179,14 +179,14 @@ def test_what_a_tripwire_would_change_is_another_listing(folder: Path) -> None:
         hits(snapshot.scan(tripwire="strict", fallback="forbidden"))
 
 
-def test_without_room_nothing_is_remembered(folder: Path) -> None:
+def test_with_a_cache_of_zero_bytes_nothing_is_cached(folder: Path) -> None:
     table = Table(folder, cache_bytes=0)
     assert [hits(table.snapshot().scan()) for _ in range(2)] == [0, 0]
     with pytest.raises(InvalidArgumentError, match="cache_bytes"):
         Table(folder, cache_bytes=-1)
 
 
-def test_clearing_forgets_listings_and_footers(folder: Path) -> None:
+def test_clearing_the_cache_drops_lists_and_footers(folder: Path) -> None:
     table = Table(folder)
     scan = table.snapshot().scan()
     list(scan)
@@ -198,7 +198,7 @@ def test_clearing_forgets_listings_and_footers(folder: Path) -> None:
     assert scan.metrics.counts.footer_cache_hits == 0
 
 
-def test_clearing_forgets_footers_also_of_an_engine_that_is_in_use(folder: Path) -> None:
+def test_clearing_the_cache_drops_footers_of_an_engine_in_use(folder: Path) -> None:
     store = CountingLocalStore(folder)
     engine = wiring.open_executor(store)
     base = Table(folder).snapshot().segment.checkpoint
@@ -210,7 +210,7 @@ def test_clearing_forgets_footers_also_of_an_engine_that_is_in_use(folder: Path)
         engine.forget()
 
 
-def test_a_pickled_table_remembers_nothing(folder: Path) -> None:
+def test_a_pickled_table_has_an_empty_cache(folder: Path) -> None:
     table = Table(folder)
     list(table.snapshot().scan().batches())
     sent = pickle.loads(pickle.dumps(table))
@@ -220,7 +220,7 @@ def test_a_pickled_table_remembers_nothing(folder: Path) -> None:
 @pytest.mark.property
 @settings(max_examples=examples(60))
 @given(plans(oddities=WELL_FORMED))
-def test_what_is_remembered_is_what_would_be_read(plan: Plan) -> None:
+def test_a_cached_list_equals_a_fresh_one(plan: Plan) -> None:
     with plan.on_disk() as place:
         table = Table(place)
         for where in (None, "part = 'x'"):

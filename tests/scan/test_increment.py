@@ -58,7 +58,7 @@ def test_the_same_version_is_the_same_list(table: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [pa.large_string(), pa.string_view()])
-def test_an_older_list_may_have_its_paths_in_another_type_of_text(
+def test_an_older_list_may_have_paths_of_another_string_type(
     table: Path, text: pa.DataType
 ) -> None:
     new = Table(table).snapshot()
@@ -101,7 +101,7 @@ def test_a_commit_that_goes_before_it_is_read_has_expired_the_snapshot(table: Pa
         list(snapshot.scan().since([], version=0))
 
 
-def test_a_table_that_was_made_anew_is_refused(summed_up: Path) -> None:
+def test_a_recreated_table_is_refused(summed_up: Path) -> None:
     source = Table(summed_up)
     old = list(source.snapshot(version=0).scan().batches())
     snapshot = source.snapshot()
@@ -149,7 +149,7 @@ def test_any_history_can_be_brought_up_to_date_or_is_refused(plan: Plan) -> None
             assert rows(listed) == rows(list(newest.scan().batches()))
 
 
-def test_what_an_increment_gives_is_counted_and_told(table: Path) -> None:
+def test_the_files_of_an_increment_are_counted_and_reported(table: Path) -> None:
     events: list[Event] = []
     source = Table(table, reporter=events.append)
     old = list(source.snapshot(version=1).scan().batches())
@@ -163,7 +163,7 @@ def test_what_an_increment_gives_is_counted_and_told(table: Path) -> None:
 
 
 @pytest.mark.parametrize("base", [None, 0, 2])
-def test_an_increment_tells_of_the_commits_that_it_reads(tmp_path: Path, base: int | None) -> None:
+def test_an_increment_reports_the_commits_it_reads(tmp_path: Path, base: int | None) -> None:
     history = [[*opening(), add("a"), add("b")], [remove("a")], [add("c"), add("b")]]
     table = write_history(tmp_path, history)
     if base is not None:
@@ -204,7 +204,7 @@ def test_an_older_list_may_be_a_table_or_a_batch(table: Path, form: Any) -> None
     [5, None, [5], "text", {"path": ["a"]}, [pa.nulls(3)], pa.table({"path": ["a"]})],
     ids=lambda wrong: type(wrong).__name__,
 )
-def test_what_is_no_list_of_files_is_refused(table: Path, wrong: Any) -> None:
+def test_an_invalid_list_of_files_is_refused(table: Path, wrong: Any) -> None:
     scan = Table(table).snapshot().scan()
     with pytest.raises(InvalidArgumentError, match="previous"):
         list(scan.since(wrong, version=2))
@@ -233,7 +233,7 @@ def test_a_version_is_a_whole_number(table: Path, version: Any) -> None:
         ({"limit": 1}, 1, "limit is 1, not None"),
     ],
 )
-def test_a_list_that_is_not_what_its_holder_says_is_refused(
+def test_a_list_that_contradicts_its_label_is_refused(
     table: Path, options: dict[str, Any], version: int, told: str
 ) -> None:
     source = Table(table)
@@ -258,7 +258,7 @@ def test_a_list_keeps_its_label_in_a_file(table: Path, tmp_path: Path) -> None:
         list(Table(table).snapshot().scan().since(pq.read_table(kept), version=1))
 
 
-def test_a_list_without_a_label_is_what_its_holder_says(table: Path) -> None:
+def test_a_list_without_a_label_is_taken_as_the_caller_describes_it(table: Path) -> None:
     source = Table(table)
     old = [batch.replace_schema_metadata() for batch in source.snapshot(version=1).scan().batches()]
     scan = source.snapshot().scan()
@@ -272,7 +272,7 @@ def test_a_label_that_cannot_be_read_is_refused(table: Path) -> None:
         list(scan.since(odd, version=2))
 
 
-def test_a_list_that_was_brought_up_to_date_can_be_so_again(table: Path) -> None:
+def test_a_list_can_be_brought_up_to_date_repeatedly(table: Path) -> None:
     source = Table(table)
     first = list(source.snapshot(version=0).scan().batches())
     second = list(source.snapshot(version=1).scan().since(first, version=0))

@@ -95,7 +95,7 @@ def rows(counts: Counts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in ROWS}
 
 
-def test_each_phase_says_once_what_it_did(table: Table) -> None:
+def test_each_phase_reports_its_counts_once(table: Table) -> None:
     found, events = step(table, table.snapshot().scan())
     sequential, parallel = events
     assert isinstance(sequential, LogReplayCompleted)
@@ -121,7 +121,7 @@ def test_the_counts_of_all_phases_are_those_of_the_scan(plan: Plan) -> None:
         assert total(events) == rows(scan.metrics.counts)
 
 
-def test_closing_early_says_what_was_done_until_then(table: Table) -> None:
+def test_closing_early_reports_the_counts_so_far(table: Table) -> None:
     events: list[Event] = []
     phase = phase_of(table, CommitReplay)
     with PhaseRun(phase, executor=table.executor, reporter=events.append) as run:
@@ -134,7 +134,7 @@ def test_closing_early_says_what_was_done_until_then(table: Table) -> None:
         _ = run.next_phase
 
 
-def test_a_phase_that_fails_is_said_to_have_ended(table: Table) -> None:
+def test_a_phase_that_fails_is_reported_as_ended(table: Table) -> None:
     phase = phase_of(table, CommitReplay)
     commit_path(Path(table.uri), 1).write_bytes(b"{")
     events: list[Event] = []
@@ -177,6 +177,6 @@ def test_workers_count_from_zero_and_their_counts_add_up(table: Table) -> None:
     assert (len(events), sizes) == (2, {4})
 
 
-def test_there_are_no_more_shares_than_leaves(table: Table) -> None:
+def test_shares_are_never_more_than_leaves(table: Table) -> None:
     phase = phase_of(table, SidecarReplay)
     assert [len(share.leaves()) for share in share_leaves(phase, workers=9)] == [1, 1, 1]

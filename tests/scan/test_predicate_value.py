@@ -41,7 +41,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
     return Table(write_history(tmp_path, [[*opening(), *adds]])).snapshot()
 
 
-def test_a_predicate_lists_the_files_of_its_text(snapshot: Snapshot) -> None:
+def test_a_predicate_returns_the_files_of_its_text(snapshot: Snapshot) -> None:
     by_text, by_value = snapshot.scan(TEXT), snapshot.scan(parse_predicate(TEXT))
     paths = [file.path for file in by_text]
     assert paths == [file.path for file in by_value]
@@ -50,7 +50,7 @@ def test_a_predicate_lists_the_files_of_its_text(snapshot: Snapshot) -> None:
     assert by_value.explain() == by_text.explain()
 
 
-def test_a_predicate_that_was_built_says_its_text(snapshot: Snapshot) -> None:
+def test_a_built_predicate_shows_its_text(snapshot: Snapshot) -> None:
     predicate = Compare(Column(("id",)), CompareOp.GE, Literal(3))
     scan = snapshot.scan(predicate)
     assert scan.where == "id >= 3"
@@ -89,7 +89,7 @@ def bound(predicate: Predicate, kind: str, basis: Basis) -> object:
 
 @pytest.mark.parametrize("basis", Basis)
 @pytest.mark.parametrize("kind", VALUES)
-def test_a_value_is_bound_as_its_text_is(kind: str, basis: Basis) -> None:
+def test_a_value_is_bound_like_its_text(kind: str, basis: Basis) -> None:
     column, values = Column(("c",)), VALUES[kind]
     predicates: list[Predicate] = [
         Compare(column, op, Literal(value)) for value in values for op in CompareOp
@@ -107,7 +107,7 @@ def test_a_predicate_over_an_unknown_column_is_refused(snapshot: Snapshot) -> No
         snapshot.scan(Column(("nowhere",)))
 
 
-def test_anything_else_is_refused(snapshot: Snapshot) -> None:
+def test_a_condition_of_another_type_is_refused(snapshot: Snapshot) -> None:
     with pytest.raises(InvalidArgumentError):
         snapshot.scan(7)  # type: ignore[arg-type]
 

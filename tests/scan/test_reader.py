@@ -37,13 +37,13 @@ def test_everything_arrives_in_order() -> None:
     assert list(BatchReader(numbers([], last=50))) == list(range(50))
 
 
-def test_nothing_is_read_before_the_first_item_is_asked_for() -> None:
+def test_nothing_is_read_before_the_first_item_is_requested() -> None:
     made: list[int] = []
     BatchReader(numbers(made))
     assert made == []
 
 
-def test_a_slow_consumer_holds_the_reader_back() -> None:
+def test_a_slow_consumer_delays_the_reader() -> None:
     made: list[int] = []
     with BatchReader(numbers(made)) as reader:
         next(reader)
@@ -60,7 +60,7 @@ def test_closing_stops_the_reader_at_once() -> None:
     assert reader_threads() == []
 
 
-def test_what_was_closed_early_does_not_pass_for_whole() -> None:
+def test_a_reader_closed_early_does_not_look_complete() -> None:
     reader = BatchReader(numbers([], last=5))
     next(reader)
     reader.close()
@@ -68,13 +68,13 @@ def test_what_was_closed_early_does_not_pass_for_whole() -> None:
         list(reader)
 
 
-def test_what_was_closed_at_its_end_has_ended() -> None:
+def test_a_reader_closed_at_its_end_has_ended() -> None:
     with BatchReader(numbers([], last=5)) as reader:
         assert len(list(reader)) == 5
     assert list(reader) == []
 
 
-def test_a_reader_that_nobody_has_any_more_ends_its_reader() -> None:
+def test_an_unreferenced_reader_closes_its_source() -> None:
     ended = threading.Event()
 
     def source() -> Generator[int, None, None]:
@@ -94,7 +94,7 @@ def slow(pause_s: float) -> Generator[int, None, None]:
         yield number
 
 
-def test_closing_tells_who_waits_for_an_item() -> None:
+def test_closing_wakes_a_waiting_consumer() -> None:
     for _ in range(20):
         reader, ended = BatchReader(slow(0.02)), threading.Event()
 
@@ -109,7 +109,7 @@ def test_closing_tells_who_waits_for_an_item() -> None:
         assert ended.wait(5)
 
 
-def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
+def test_a_signal_handler_may_close_the_reader_at_any_line() -> None:
     """A tracer stands in for the signal handler: both run between two steps of the consumer."""
     modules = (lane, producer, production, reader_module, queue)
     ours = {module.__file__ for module in modules}
@@ -142,7 +142,7 @@ def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
         assert not consumer.is_alive()
 
 
-def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:
+def test_several_consumers_share_the_items_and_all_reach_the_end() -> None:
     for _ in range(10):
         reader, taken = BatchReader(numbers([], last=200)), list[int]()
         consumers = [threading.Thread(target=taken.extend, args=(reader,)) for _ in range(4)]
@@ -155,7 +155,7 @@ def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:
 
 
 @pytest.mark.parametrize("iterate", [one_by_one, in_bulk])
-def test_a_timeout_in_asyncio_is_one(iterate: Any) -> None:
+def test_a_timeout_in_asyncio_is_a_timeout_error(iterate: Any) -> None:
     async def go() -> None:
         source = slow(0.03)
         if iterate is one_by_one:
@@ -194,7 +194,7 @@ def table(tmp_path: Path) -> Iterator[Table]:
     assert reader_threads() == []
 
 
-def test_batches_can_be_dropped_half_way(table: Table) -> None:
+def test_batches_can_be_dropped_halfway(table: Table) -> None:
     with table.snapshot().scan().batches() as batches:
         assert next(batches).num_rows == 20
 
@@ -243,7 +243,7 @@ def test_a_reader_that_is_not_for_asyncio_refuses_async_with() -> None:
         asyncio.run(enter())
 
 
-def test_async_with_may_be_left_before_anything_is_read(table: Table) -> None:
+def test_async_with_may_end_before_anything_is_read(table: Table) -> None:
     async def leave() -> None:
         async with table.snapshot().scan().batches():
             pass
@@ -302,7 +302,7 @@ def test_asyncio_can_stop_early(table: Table) -> None:
     assert asyncio.run(first()) == "19-0"
 
 
-def test_asyncio_gives_the_files_before_a_failure_as_a_loop_does(table: Table) -> None:
+def test_asyncio_returns_the_files_before_a_failure_like_a_loop(table: Table) -> None:
     snapshot = table.snapshot()
     commit_path(Path(table.uri), 3).write_bytes(b"{")
     found: list[str] = []

@@ -65,7 +65,7 @@ def test_a_limit_is_reached_soon_after_a_match_however_many_commits_have_none(
     assert len(opened) <= commits - match + 80
 
 
-def test_a_checksum_file_spares_reading_the_commits(table: Path) -> None:
+def test_with_a_checksum_file_older_commits_are_not_read(table: Path) -> None:
     """Only the newest commit is read: a scan starts with it, and it costs no extra round trip."""
     executor, opened = counting_executor(table)
     Table(table, executor=executor).snapshot()
@@ -74,7 +74,7 @@ def test_a_checksum_file_spares_reading_the_commits(table: Path) -> None:
     assert {Path(path).name for path in opened} == read
 
 
-def test_files_come_out_alike_however_commits_are_fetched(table: Path) -> None:
+def test_files_are_the_same_however_commits_are_fetched(table: Path) -> None:
     remote, _ = counting_executor(table)
     local = [file.path for file in Table(table).snapshot().scan()]
     for ahead in (1, 3, 50):
@@ -140,14 +140,14 @@ class FailingOnce:
         return read
 
 
-def test_what_fails_in_passing_is_read_again_and_counted(table: Path) -> None:
+def test_a_transient_failure_is_retried_and_counted(table: Path) -> None:
     executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
     scan = Table(table, executor=executor).snapshot().scan(retry_backoff_ms=0)
     assert sorted(f.path for f in scan) == sorted(f.path for f in Table(table).snapshot().scan())
     assert scan.metrics.counts.retries > 0
 
 
-def test_retries_of_a_snapshot_are_told_by_it(table: Path) -> None:
+def test_a_snapshot_reports_its_retries(table: Path) -> None:
     executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
     old = Table(table, executor=executor).snapshot()
     # Two missing hints are requested; the checksum and the newest commit are read.
@@ -160,7 +160,7 @@ def test_retries_of_a_snapshot_are_told_by_it(table: Path) -> None:
     assert (old.counts.retries, old.refresh().counts.retries) == (4, 0)
 
 
-def test_what_was_counted_is_forgotten_when_a_run_is_over(table: Path) -> None:
+def test_counts_are_dropped_when_a_run_ends(table: Path) -> None:
     source = Table(table)
     snapshot = source.snapshot()
     write_commit(table, COMMITS, [add("new")])
@@ -175,7 +175,7 @@ def test_what_was_counted_is_forgotten_when_a_run_is_over(table: Path) -> None:
     assert [store for store in counting if store.root == source.uri] == []
 
 
-def test_what_keeps_failing_is_a_typed_error(table: Path) -> None:
+def test_a_permanent_failure_is_a_typed_error(table: Path) -> None:
     executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
     snapshot = Table(table, executor=executor).snapshot()
     with pytest.raises(StoreFailedError, match="connection reset"):

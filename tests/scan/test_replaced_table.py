@@ -66,7 +66,7 @@ def test_checkpoints_of_another_table_are_not_read(
         read(snapshot)
 
 
-def test_a_table_that_is_as_it_was_is_read_on(tmp_path: Path) -> None:
+def test_an_unchanged_table_can_still_be_read(tmp_path: Path) -> None:
     table = write_history(tmp_path / "t", history("old", 3))
     snapshot = open_snapshot(table)
     write_checkpoint(table, 3, state_at(history("old", 3), 3))

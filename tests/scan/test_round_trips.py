@@ -103,7 +103,7 @@ def test_one_partition_takes_two(store: RoundTripStore) -> None:
     ],
     ids=lambda value: value.value if isinstance(value, Form) else "",
 )
-def test_leaves_are_asked_for_together(tmp_path: Path, form: Form, rounds: int) -> None:
+def test_leaves_are_requested_together(tmp_path: Path, form: Form, rounds: int) -> None:
     """The manifest, then the footers of all sidecars, then their columns.
 
     In a multi-part checkpoint, protocol and metadata are in different files, which are read one
@@ -149,7 +149,7 @@ def test_refreshing_an_unchanged_table_takes_one_request(store: RoundTripStore) 
     assert (store.rounds, store.requests) == (1, ["_delta_log"])
 
 
-def test_refreshing_reads_the_new_commits_alone(table: Path, store: RoundTripStore) -> None:
+def test_refreshing_reads_only_the_new_commits(table: Path, store: RoundTripStore) -> None:
     snapshot = snapshot_of(store)
     store.reset()
     for version in range(COMMITS, COMMITS + 5):
@@ -169,7 +169,7 @@ def test_time_travel_lists_the_log_once(table: Path, store: RoundTripStore) -> N
     assert store.rounds == 4  # as for the newest, plus protocol and metadata of the older one
 
 
-def test_a_whole_scan_asks_for_the_checkpoint_while_it_replays_commits(
+def test_a_whole_scan_requests_the_checkpoint_while_it_replays_commits(
     store: RoundTripStore,
 ) -> None:
     files = iter(snapshot_of(store).scan())
@@ -183,7 +183,7 @@ def test_a_whole_scan_asks_for_the_checkpoint_while_it_replays_commits(
     assert store.requests.count(CHECKPOINT) == before + 1
 
 
-def test_a_scan_with_a_limit_asks_for_no_row_group_that_it_may_not_need(
+def test_a_scan_with_a_limit_requests_no_row_group_it_may_not_need(
     store: RoundTripStore,
 ) -> None:
     snapshot = snapshot_of(store)
@@ -192,7 +192,7 @@ def test_a_scan_with_a_limit_asks_for_no_row_group_that_it_may_not_need(
     assert store.requests.count(CHECKPOINT) == before
 
 
-def test_a_limit_stops_what_has_not_started(table: Path, store: RoundTripStore) -> None:
+def test_a_limit_cancels_requests_that_have_not_started(table: Path, store: RoundTripStore) -> None:
     source = Table(store.root, store=store)
     snapshot = source.snapshot()
     source.clear_cache()

@@ -34,20 +34,20 @@ def scan_run(executor: Watched) -> Run[ScanOutcome]:
     return run
 
 
-def test_nothing_is_read_before_the_first_batch_is_asked_for() -> None:
+def test_nothing_is_read_before_the_first_batch_is_requested() -> None:
     executor = Watched()
     scan_run(executor)
     assert executor.made == 0
 
 
-def test_one_batch_is_read_for_one_batch_asked() -> None:
+def test_one_requested_batch_reads_one_batch() -> None:
     executor = Watched()
     run = scan_run(executor)
     next(run)
     assert executor.made == 1
 
 
-def test_closing_stops_the_reading_and_closes_every_iterator() -> None:
+def test_closing_stops_reading_and_closes_every_iterator() -> None:
     executor = Watched()
     with scan_run(executor) as run:
         next(run)
@@ -56,7 +56,7 @@ def test_closing_stops_the_reading_and_closes_every_iterator() -> None:
     assert list(run) == []
 
 
-def test_consuming_phases_give_nothing_to_the_caller() -> None:
+def test_consuming_phases_return_nothing_to_the_caller() -> None:
     run = Run(ReadHint(request=SnapshotRequest(table="m")), executor=Watched())
     assert list(run) == []
     assert run.terminal.segment.version == 1
@@ -85,7 +85,7 @@ class Bound(Watched):
         return self
 
 
-def test_an_executor_keeps_its_own_settings_where_a_run_has_none() -> None:
+def test_an_executor_keeps_its_own_settings_if_a_run_has_none() -> None:
     executor = Bound()
     Run(ReadHint(request=SnapshotRequest(table="m")), executor=executor).run_to_terminal()
     assert not executor.was_bound

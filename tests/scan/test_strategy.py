@@ -38,7 +38,7 @@ def table(tmp_path: Path) -> Path:
         ("whole-table", Strategy.REVERSE, {}),
     ],
 )
-def test_a_rule_decides(
+def test_a_rule_chooses_the_strategy(
     table: Path, rule: str, strategy: Strategy, asked: dict[str, object]
 ) -> None:
     decision = Table(table).snapshot().scan(**asked).decision  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ def test_without_a_checkpoint_the_newest_come_first(tmp_path: Path) -> None:
     assert Table(tmp_path).snapshot().scan().decision.rule == "no-checkpoint"
 
 
-def test_without_commits_the_checkpoint_is_all_there_is(table: Path) -> None:
+def test_without_commits_only_the_checkpoint_is_read(table: Path) -> None:
     decision = Table(table).snapshot(version=1).scan().decision
     assert (decision.rule, decision.strategy) == ("no-commits", Strategy.FORWARD)
 
@@ -89,7 +89,7 @@ def test_the_decision_is_explained(table: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_strategy_gives_the_same_files(tmp_path: Path, shape: Shape) -> None:
+def test_every_strategy_returns_the_same_files(tmp_path: Path, shape: Shape) -> None:
     write_history(tmp_path, HISTORY)
     write_checkpoint(tmp_path, 1, state_at(HISTORY, 1), shape)
     snapshot = Table(tmp_path).snapshot()
@@ -99,7 +99,7 @@ def test_every_strategy_gives_the_same_files(tmp_path: Path, shape: Shape) -> No
     assert set(map(tuple, listed.values())) == {("b", "c", "d")}
 
 
-def test_forward_gives_the_checkpoint_first(table: Path) -> None:
+def test_forward_returns_the_checkpoint_first(table: Path) -> None:
     assert next(iter(Table(table).snapshot().scan(strategy="forward"))).path == "c"
     assert [f.path for f in Table(table).snapshot().scan(strategy="reverse")][-1] == "c"
 
@@ -154,7 +154,7 @@ def test_a_forbidden_fallback_fails_before_the_first_file(tmp_path: Path) -> Non
     ],
     ids=str,
 )
-def test_an_option_that_is_not_there_is_refused(table: Path, wrong: dict[str, object]) -> None:
+def test_an_unknown_option_is_refused(table: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidArgumentError):
         Table(table).snapshot().scan(**wrong)  # type: ignore[arg-type]
 

@@ -46,7 +46,7 @@ def test_batches_have_the_files_of_iteration_in_their_order(
     assert all(batch.num_rows for batch in batches)
 
 
-def test_few_gaps_leave_stretches_and_many_are_closed(tmp_path: Path) -> None:
+def test_few_gaps_leave_runs_and_many_gaps_are_copied(tmp_path: Path) -> None:
     # The first row group also holds rows other than adds, so it is always copied.
     few = lake(tmp_path / "few", removed=[2000, 7000]).snapshot().scan(leaf_parallelism=1)
     assert [batch.num_rows for batch in few.batches()] == [4997, 2002, 2997, 2]
@@ -55,13 +55,13 @@ def test_few_gaps_leave_stretches_and_many_are_closed(tmp_path: Path) -> None:
     assert [batch.num_rows for batch in many.batches()] == [4948, 4950, 2]
 
 
-def test_a_limit_ends_within_a_stretch(tmp_path: Path) -> None:
+def test_a_limit_may_end_within_a_run(tmp_path: Path) -> None:
     table = lake(tmp_path, removed=[2000, 7000])
     scan = table.snapshot().scan(limit=8000, leaf_parallelism=1)
     assert [batch.num_rows for batch in scan.batches()] == [4997, 2002, 1001]
 
 
-def test_what_is_wrong_with_a_file_that_is_gone_does_not_matter(tmp_path: Path) -> None:
+def test_damage_to_a_removed_file_does_not_matter(tmp_path: Path) -> None:
     table = lake(tmp_path / "gone", removed=[7000], odd={7000: "many"})
     assert sum(batch.num_rows for batch in table.snapshot().scan().batches()) == FILES - 1
     table = lake(tmp_path / "live", removed=[7000], odd={7001: "many"})

@@ -51,7 +51,7 @@ def events(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_repeated_request_is_answered_from_memory(events: Path) -> None:
+def test_a_repeated_request_is_answered_from_the_cache(events: Path) -> None:
     service = service_of(events)
     first, again = (service.open(make_request("lake/events")) for _ in range(2))
     paths = drain(first)
@@ -84,7 +84,7 @@ def read_batches(answer: Answer) -> list[pa.RecordBatch]:
         {"endpoints": 2},
     ],
 )
-def test_another_request_has_an_answer_of_its_own(events: Path, other: dict[str, Any]) -> None:
+def test_another_request_has_its_own_answer(events: Path, other: dict[str, Any]) -> None:
     service = service_of(events)
     drain(service.open(make_request("lake/events")))
     answer = service.open(make_request("lake/events", **other))
@@ -108,7 +108,7 @@ def test_a_snapshot_that_was_opened_again_is_read_again(events: Path) -> None:
     assert not answer.is_cached  # the log may be another one with the same versions
 
 
-def test_an_answer_that_was_left_early_is_not_cached(events: Path) -> None:
+def test_a_partly_read_answer_is_not_cached(events: Path) -> None:
     service = service_of(events)
     request = make_request("lake/events")
     left = service.open(request)
@@ -187,7 +187,7 @@ def test_one_of_several_streams_is_recorded(events: Path, monkeypatch: pytest.Mo
     assert again.is_cached
 
 
-def test_a_stopped_answer_from_memory_ends(events: Path) -> None:
+def test_a_stopped_cached_answer_ends(events: Path) -> None:
     service = service_of(events)
     request = make_request("lake/events")
     drain(service.open(request))
@@ -198,7 +198,7 @@ def test_a_stopped_answer_from_memory_ends(events: Path) -> None:
         answer.next_message(never)
 
 
-def test_an_answer_from_memory_heeds_its_deadline(events: Path) -> None:
+def test_a_cached_answer_obeys_its_deadline(events: Path) -> None:
     service = service_of(events)
     drain(service.open(make_request("lake/events")))
     answer = service.open(make_request("lake/events"))

@@ -34,7 +34,7 @@ def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_host_gets_what_the_header_says(library: Path, lake: Path) -> None:
+def test_a_host_program_gets_the_documented_results(library: Path, lake: Path) -> None:
     done = run(compile_program(HOST, library), str(lake / "events"))
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
@@ -60,7 +60,7 @@ def test_a_host_gets_what_the_header_says(library: Path, lake: Path) -> None:
     ]
 
 
-def test_a_library_without_headrace_says_so(library: Path, lake: Path, tmp_path: Path) -> None:
+def test_a_library_without_headrace_reports_it(library: Path, lake: Path, tmp_path: Path) -> None:
     program = compile_program(library / "example.c", library)
     (tmp_path / "headrace").mkdir()
     (tmp_path / "headrace" / "__init__.py").write_text("raise ImportError('not this one')")
@@ -76,12 +76,12 @@ def test_a_library_without_headrace_says_so(library: Path, lake: Path, tmp_path:
     assert "START" in done.stderr
 
 
-def test_a_program_gives_the_files_of_the_library(library: Path) -> None:
+def test_a_c_program_lists_the_files_of_the_library(library: Path) -> None:
     folders = [str(fixture.table) for fixture in small_tables()]
     done = run(compile_program(LISTER, library), *folders)
     assert {name: expected_listing(Path(name)) for name in folders} == parse_listing(done.stdout)
 
 
-def test_it_is_built_under_both_names(library: Path) -> None:
+def test_the_library_is_built_under_both_names(library: Path) -> None:
     names = {path.name for path in library.iterdir()}
     assert {"libheadrace.so", "libdelta_lazy.so", "headrace.h", "example.c", "csharp"} <= names

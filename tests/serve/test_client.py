@@ -48,7 +48,7 @@ def test_the_server_lists_its_tables(connection: Connection) -> None:
     assert connection.tables("other") == []
 
 
-def test_connect_finds_flight_by_the_http_address(server: RunningServer) -> None:
+def test_connect_finds_flight_from_the_http_address(server: RunningServer) -> None:
     with headrace.connect(f"http://127.0.0.1:{server.http_port}") as connected:
         assert connected.is_ready()
 
@@ -72,7 +72,7 @@ def test_files_are_those_of_the_library(
     assert file_rows(remote.scan(**asked)) == file_rows(local.scan(**asked))
 
 
-def test_a_snapshot_says_what_the_local_one_does(
+def test_a_remote_snapshot_equals_the_local_one(
     remote: RemoteSnapshot, local: headrace.Snapshot
 ) -> None:
     assert (remote.version, remote.schema, remote.partition_columns, remote.properties) == (
@@ -95,7 +95,7 @@ def test_older_versions_are_served(connection: Connection, lake: Path) -> None:
     assert table.snapshot(3).scan().count() == local.scan().count()
 
 
-def test_the_outcome_says_that_the_answer_is_whole(remote: RemoteSnapshot) -> None:
+def test_the_outcome_says_that_the_answer_is_complete(remote: RemoteSnapshot) -> None:
     scan = remote.scan()
     files = list(scan)
     outcome = scan.outcome
@@ -117,7 +117,7 @@ def test_other_libraries_read_from_the_server(
     assert len(remote.to_pandas(columns=["id"])) == count
 
 
-def test_files_come_in_asyncio_too(remote: RemoteSnapshot) -> None:
+def test_files_can_be_iterated_in_asyncio_too(remote: RemoteSnapshot) -> None:
     async def listed() -> list[str]:
         return [file.path async for file in remote.scan()]
 
@@ -137,7 +137,7 @@ def test_files_come_in_asyncio_too(remote: RemoteSnapshot) -> None:
         (lambda s: s.scan().batches(columns=["nope"]), InvalidArgumentError),
     ],
 )
-def test_mistakes_have_the_errors_of_the_library(
+def test_mistakes_raise_the_errors_of_the_library(
     remote: RemoteSnapshot, call: Any, error: type[HeadraceError]
 ) -> None:
     with pytest.raises(error) as raised:
@@ -145,7 +145,7 @@ def test_mistakes_have_the_errors_of_the_library(
     assert "Traceback" not in str(raised.value)
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     with Connection("grpc://127.0.0.1:9") as nowhere:
         assert not nowhere.is_ready()
         with pytest.raises(RemoteFailedError):
@@ -154,7 +154,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
 
 @pytest.mark.parametrize("form", [Form.CLASSIC, Form.MULTI_PART, Form.V2_PARQUET])
 @pytest.mark.parametrize("endpoints", [2, 5])
-def test_endpoints_give_every_file_once(
+def test_endpoints_return_every_file_once(
     start: Start, tmp_path: Path, form: Form, endpoints: int
 ) -> None:
     table = tmp_path / "lake" / "t"
@@ -177,9 +177,7 @@ def test_endpoints_give_every_file_once(
     assert len(parts) == endpoints
 
 
-def test_a_table_that_was_replaced_is_not_given_for_the_old_one(
-    start: Start, tmp_path: Path
-) -> None:
+def test_a_replaced_table_is_not_served_as_the_old_one(start: Start, tmp_path: Path) -> None:
     table = tmp_path / "lake" / "t"
     one, two = metadata(), metadata()
     two["metaData"]["id"] = "another-table"

@@ -30,7 +30,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
         ({"a.b": 1, "`a.b`.`$c```": 2}, "(`a`.`b` = 1) AND (`a.b`.`$c``` = 2)"),
     ],
 )
-def test_a_predicate_is_this_condition(predicate: Any, condition: str | None) -> None:
+def test_a_predicate_is_translated_to_this_condition(predicate: Any, condition: str | None) -> None:
     found = parse_condition(json.dumps(predicate))
     plain = None if condition is None else condition.replace("((((", "((").replace("))))", "))")
     assert found is None or parse_predicate(found) == parse_predicate(plain or "")
@@ -74,7 +74,7 @@ def test_numbers_keep_their_spelling() -> None:
         '{"$not":' * 50_000,
     ],
 )
-def test_what_is_not_in_the_grammar_is_refused(text: str) -> None:
+def test_predicates_outside_the_grammar_are_refused(text: str) -> None:
     with pytest.raises(MalformedRequestError):
         parse_condition(text)
 

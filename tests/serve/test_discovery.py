@@ -34,7 +34,7 @@ def test_mutual_tls_works_by_the_https_address(start: Start, pem: dict[str, Path
         headrace.connect(url, tls_root_certs=authority)
 
 
-def test_a_certificate_that_is_none_is_an_error_with_the_address() -> None:
+def test_an_invalid_certificate_is_an_error_with_the_address() -> None:
     with pytest.raises(RemoteFailedError, match="localhost"):
         headrace.connect("https://localhost:1", cert_chain=b"x", private_key=b"y")
 

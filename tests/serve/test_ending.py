@@ -69,12 +69,12 @@ def test_the_first_batch_is_sent_at_once_and_then_by_size() -> None:
     assert sizes_of((0, 1), *((0, 40) for _ in range(6)), pace=pace) == [1, 120, 120]
 
 
-def test_what_has_waited_long_enough_is_sent() -> None:
+def test_rows_that_have_waited_long_enough_are_sent() -> None:
     pace = Pace(rows=1000, delay_s=0.02)
     assert sizes_of((0, 1), (0, 5), (0.3, 7), pace=pace) == [1, 5, 7]
 
 
-def test_large_batches_are_passed_on_as_they_are() -> None:
+def test_large_batches_are_sent_unchanged() -> None:
     assert sizes_of((0, 5000), (0, 5000), (0, 3)) == [5000, 5000, 3]
 
 
@@ -83,7 +83,7 @@ def test_batches_larger_than_a_message_are_cut() -> None:
     assert sizes_of((0, 3_500), (0, 10), pace=pace) == [875, 875, 875, 875, 10]
 
 
-def test_memory_is_released_after_streams_end_and_not_more_than_once_a_second() -> None:
+def test_memory_is_released_after_streams_end_at_most_once_a_second() -> None:
     released: list[float] = []
     slots = StreamSlots(
         max_streams=9, deadline_s=60, release=lambda: released.append(time.monotonic())
@@ -216,7 +216,7 @@ def test_a_client_that_reads_nothing_loses_its_slot_at_the_deadline(
     client.close()
 
 
-def test_a_failure_in_the_middle_is_told_and_not_taken_for_the_end(
+def test_a_failure_in_the_middle_is_reported_and_is_not_the_end(
     start: Start, tmp_path: Path
 ) -> None:
     table = write_slow_table(tmp_path / "lake")
@@ -237,7 +237,7 @@ def test_a_failure_in_the_middle_is_told_and_not_taken_for_the_end(
         httpx.get(url, headers={"accept": "application/vnd.apache.arrow.stream"}, trust_env=False)
 
 
-def test_a_leaf_that_is_lost_in_the_middle_is_told_and_not_taken_for_the_end(
+def test_a_leaf_lost_in_the_middle_is_reported_and_is_not_the_end(
     start: Start, lake: Path, tmp_path: Path
 ) -> None:
     table = tmp_path / "lake" / "events"
@@ -256,7 +256,7 @@ def test_a_leaf_that_is_lost_in_the_middle_is_told_and_not_taken_for_the_end(
         assert scan.outcome is None
 
 
-def test_draining_lets_streams_end_and_takes_no_new_ones(
+def test_draining_lets_streams_end_and_refuses_new_ones(
     slow: tuple[RunningServer, Slowness],
 ) -> None:
     server, _ = slow

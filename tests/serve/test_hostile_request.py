@@ -45,7 +45,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_name_of_no_table_is_not_found(odd: tuple[RunningServer, Path], name: str) -> None:
+def test_an_invalid_table_name_is_not_found(odd: tuple[RunningServer, Path], name: str) -> None:
     server, root = odd
     for path in ("/v1/files", "/v1/rows", "/v1/snapshot"):
         body = json.dumps({"table": f"lake/{name}"})
@@ -84,7 +84,7 @@ def test_several_tokens_in_one_request_are_refused(start: Start, token_file: Pat
 
 
 @pytest.mark.parametrize("host", [b"[", b"a/b", b"x?y", b"\xff", b"x:999999", b"", b"a@b", b"x#"])
-def test_a_strange_host_header_changes_nothing(server: RunningServer, host: bytes) -> None:
+def test_an_unknown_host_header_changes_nothing(server: RunningServer, host: bytes) -> None:
     head = b"GET /v1/files?table=no HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.http_port), timeout=5) as client:
         client.sendall(head)

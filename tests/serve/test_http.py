@@ -60,7 +60,7 @@ def test_an_arrow_stream_ends_with_the_outcome(http: httpx.Client, lake: Path) -
         (f"{ARROW};q=0.2, {NDJSON}", NDJSON),
     ],
 )
-def test_the_format_is_the_one_that_is_preferred(
+def test_the_format_is_the_preferred_one(
     http: httpx.Client, accept: str | None, media: str
 ) -> None:
     headers = {} if accept is None else {"accept": accept}
@@ -73,7 +73,7 @@ def test_a_snapshot_is_described(http: httpx.Client) -> None:
     assert (found["version"], found["metadata"]["partitionColumns"]) == (3, ["date", "city"])
 
 
-def test_health_readiness_and_metrics_are_there(http: httpx.Client) -> None:
+def test_health_readiness_and_metrics_are_served(http: httpx.Client) -> None:
     assert http.get("/healthz").json() == {"status": "alive"}
     assert http.get("/readyz").json()["status"] == "ready"
     http.get("/v1/files", params=TABLE)

@@ -111,7 +111,7 @@ MAPS = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_a_value_that_python_or_json_lacks_is_written(
+def test_a_value_without_a_python_or_json_form_is_written(
     start: Start, tmp_path: Path, name: str
 ) -> None:
     value, arrow, kind, text = VALUES[name]

@@ -54,7 +54,7 @@ def test_files_are_those_of_the_new_table(
     assert list_files(served, **asked) == ["new-1", "new-2"]
 
 
-def test_a_version_that_only_the_old_table_had_is_gone(
+def test_a_version_of_only_the_old_table_is_not_found(
     served: RunningServer, tmp_path: Path
 ) -> None:
     assert list_files(served, version="2") == ["old-1", "old-2"]
@@ -74,7 +74,7 @@ def test_a_ticket_of_the_old_table_is_refused(served: RunningServer, tmp_path: P
             list(RemoteBatches(connected, [info.endpoints[0].ticket]))
 
 
-def test_a_repeated_request_by_time_is_answered_from_memory(served: RunningServer) -> None:
+def test_a_repeated_request_by_time_is_answered_from_the_cache(served: RunningServer) -> None:
     request = make_request("lake/events", as_of="2100-01-01")
     snapshots = [served.service.open(request)._snapshot for _ in range(2)]
     assert snapshots[0] is snapshots[1]

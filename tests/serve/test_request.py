@@ -30,7 +30,7 @@ def accepts(form: Any) -> bool:
     return True
 
 
-def test_the_schema_has_every_key_of_the_form() -> None:
+def test_the_schema_has_every_key_of_the_wire_format() -> None:
     properties = request_schema()["properties"]
     assert list(properties) == ["form", *list(WireRequest.__struct_fields__)[1:]] or set(
         properties
@@ -56,7 +56,7 @@ def test_the_schema_and_the_description_are_themselves_valid() -> None:
         {"table": "t", "options": {"batch_rows": 10, "tripwire": "strict"}},
     ],
 )
-def test_the_schema_and_the_reader_take_the_same_form(form: Any) -> None:
+def test_the_schema_and_the_reader_accept_the_same_requests(form: Any) -> None:
     assert accepts(form)
     assert VALID.is_valid(form)
 
@@ -82,7 +82,7 @@ def test_the_schema_and_the_reader_take_the_same_form(form: Any) -> None:
         {"table": "t", "strategy": "sideways"},
     ],
 )
-def test_the_schema_and_the_reader_refuse_the_same_form(form: Any) -> None:
+def test_the_schema_and_the_reader_refuse_the_same_requests(form: Any) -> None:
     assert not accepts(form)
     assert not VALID.is_valid(form)
 
@@ -112,7 +112,7 @@ _parts = (
 
 @pytest.mark.property
 @given(st.dictionaries(_keys, _parts, max_size=5).map(lambda form: {"table": "t"} | form))
-def test_the_schema_judges_any_form_as_the_reader_does(form: dict[str, Any]) -> None:
+def test_the_schema_and_the_reader_agree_on_any_request(form: dict[str, Any]) -> None:
     assert accepts(form) == VALID.is_valid(form)
 
 
@@ -132,7 +132,7 @@ def test_parts_that_exclude_each_other_are_refused(form: str) -> None:
         decode_request(form.encode("latin-1"))
 
 
-def test_a_long_request_is_not_even_read() -> None:
+def test_a_too_long_request_is_not_parsed() -> None:
     with pytest.raises(RequestTooLargeError):
         decode_request(b" " * (MAX_REQUEST_BYTES + 1))
 

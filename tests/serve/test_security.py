@@ -51,7 +51,7 @@ def get(server: RunningServer, path: str = "/v1/files", **asked: Any) -> httpx.R
 
 
 @pytest.mark.parametrize("token", [None, "wrong-token-of-tests", TOKEN[:-1], TOKEN + "x"])
-def test_without_the_right_token_there_is_nothing(
+def test_without_the_right_token_nothing_is_served(
     guarded: RunningServer, token: str | None
 ) -> None:
     with Connection(location(guarded), token=token) as connected:
@@ -92,7 +92,7 @@ def ticket_of(connected: Connection) -> bytes:
     return found
 
 
-def test_a_ticket_is_worth_its_stream(tester: Connection) -> None:
+def test_a_ticket_grants_its_stream(tester: Connection) -> None:
     assert sum(batch.num_rows for batch in read(tester, ticket_of(tester))) == 156
 
 
@@ -108,9 +108,7 @@ def test_no_bit_of_a_ticket_can_be_changed(tester: Connection) -> None:
             read(tester, other)
 
 
-def test_a_ticket_of_another_caller_is_worth_nothing(
-    guarded: RunningServer, tester: Connection
-) -> None:
+def test_a_ticket_of_another_caller_is_refused(guarded: RunningServer, tester: Connection) -> None:
     with (
         Connection(location(guarded), token="another-token-of-tests") as other,
         pytest.raises(InvalidTicketError),
@@ -118,7 +116,7 @@ def test_a_ticket_of_another_caller_is_worth_nothing(
         read(other, ticket_of(tester))
 
 
-def test_an_old_ticket_is_worth_nothing(
+def test_an_expired_ticket_is_refused(
     guarded: RunningServer, tester: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guarded.service.tickets, "lifetime_s", -1.0)
@@ -212,7 +210,7 @@ def test_a_hostile_log_reaches_nothing_outside(
     assert "42" not in response.text
 
 
-def test_a_log_that_links_out_is_not_read(start: Start, tmp_path: Path) -> None:
+def test_a_log_behind_a_link_out_of_the_root_is_not_read(start: Start, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text('{"password": "hunter2"}\n')
     table = tmp_path / "root" / "events"
@@ -268,7 +266,7 @@ class _Raw:
         return self._content
 
 
-def test_slow_headers_are_not_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_headers_time_out(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_client, "HEADERS_S", 0.3)
     server = start()
     began = time.monotonic()
@@ -283,7 +281,7 @@ def test_slow_headers_are_not_waited_for(start: Start, monkeypatch: pytest.Monke
     assert 0.2 < time.monotonic() - began < 3
 
 
-def test_strangers_are_not_served_unawares() -> None:
+def test_anonymous_access_from_other_machines_is_refused_by_default() -> None:
     with pytest.raises(InvalidArgumentError, match="token-file"):
         ServerSettings(roots=("a=/tmp",), listen="0.0.0.0:0").check()
     with pytest.raises(InvalidArgumentError, match="tls-key"):
@@ -298,7 +296,7 @@ def test_a_token_file_with_a_mistake_is_refused(tmp_path: Path, line: str) -> No
         ServerSettings(roots=("a=/tmp",), token_file=path).check()
 
 
-def test_tls_is_for_those_who_trust_the_authority(start: Start, pem: dict[str, Path]) -> None:
+def test_tls_requires_a_trusted_authority(start: Start, pem: dict[str, Path]) -> None:
     server = start(tls_cert=pem["server"], tls_key=pem["server-key"])
     url = f"https://127.0.0.1:{server.http_port}/healthz"
     trusting = ssl.create_default_context(cafile=str(pem["ca"]))
@@ -314,7 +312,7 @@ def test_tls_is_for_those_who_trust_the_authority(start: Start, pem: dict[str, P
         plain.tables()
 
 
-def test_mutual_tls_is_for_those_who_have_a_certificate(start: Start, pem: dict[str, Path]) -> None:
+def test_mutual_tls_requires_a_client_certificate(start: Start, pem: dict[str, Path]) -> None:
     server = start(tls_cert=pem["server"], tls_key=pem["server-key"], mtls_ca=pem["ca"])
     secure, authority = location(server, scheme="grpc+tls"), pem["ca"].read_bytes()
     known: dict[str, Any] = {
@@ -341,7 +339,7 @@ def test_mutual_tls_is_for_those_who_have_a_certificate(start: Start, pem: dict[
     assert httpx.get(url, verify=mutual, trust_env=False).status_code == 200
 
 
-def test_paths_that_only_look_doubtful_are_served(start: Start, tmp_path: Path) -> None:
+def test_paths_that_only_look_suspicious_are_served(start: Start, tmp_path: Path) -> None:
     names = ["a..b/c", "d%20e/f", "g/.h", "...", "i%3Aj"]
     write_history(tmp_path / "events", [[*opening(), *(add(name) for name in names)]])
     server = start(roots=(f"lake={tmp_path}",))

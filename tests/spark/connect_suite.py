@@ -43,7 +43,7 @@ def remote() -> Iterator[SparkSession]:
     session.stop()
 
 
-def test_a_server_is_asked_for_once(remote: SparkSession) -> None:
+def test_the_server_session_is_created_once(remote: SparkSession) -> None:
     assert headrace.spark.open_session(remote="local[2]") is remote
 
 
@@ -67,7 +67,7 @@ def test_a_condition_prunes_before_anything_is_sent(remote: SparkSession, tmp_pa
     assert len(frame.inputFiles()) == 2
 
 
-def test_a_condition_on_times_is_of_the_zone_of_the_session(
+def test_a_condition_on_times_uses_the_zone_of_the_session(
     remote: SparkSession, tmp_path: Path
 ) -> None:
     write_hours(tmp_path)
@@ -79,7 +79,7 @@ def test_a_condition_on_times_is_of_the_zone_of_the_session(
         remote.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def test_deleted_rows_are_not_there(remote: SparkSession, tmp_path: Path) -> None:
+def test_deleted_rows_are_not_returned(remote: SparkSession, tmp_path: Path) -> None:
     table = with_vectors(tmp_path)
     frame = headrace.spark.read(remote, table)
     assert rows_of(frame) == kernel_rows(table)
@@ -105,7 +105,7 @@ def test_paths_with_any_character_find_their_partition(
     assert rows_of(headrace.spark.read(remote, table)) == kernel_rows(table)
 
 
-def test_a_path_that_no_file_has_fails_the_query_instead_of_losing_rows(
+def test_an_unknown_path_fails_the_query_instead_of_losing_rows(
     remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "_spellings", lambda path: (f"file:///elsewhere{path}",))
@@ -117,7 +117,7 @@ def test_a_path_that_no_file_has_fails_the_query_instead_of_losing_rows(
         deleted.collect()
 
 
-def test_a_file_that_the_server_passes_over_is_told(remote: SparkSession, tmp_path: Path) -> None:
+def test_a_file_that_the_server_skips_is_an_error(remote: SparkSession, tmp_path: Path) -> None:
     line = data_file(tmp_path, "_hidden.parquet", pa.table({"id": [1]}))
     plain = data_file(tmp_path, "plain.parquet", pa.table({"id": [2]}))
     write_commit(tmp_path, 0, [*table_lines([field("id", "long")]), line, plain])
@@ -132,7 +132,7 @@ def test_a_missing_file_is_an_error(remote: SparkSession, tmp_path: Path) -> Non
         headrace.spark.read(remote, table).count()
 
 
-def test_a_file_that_has_lost_its_bytes_is_an_error(remote: SparkSession, tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(remote: SparkSession, tmp_path: Path) -> None:
     table = numbers(tmp_path)
     (table / "2.parquet").write_bytes(b"")
     with pytest.raises(CorruptDataFileError, match=r"2\.parquet"):
@@ -163,7 +163,7 @@ def test_a_table_without_files_has_no_rows(remote: SparkSession, tmp_path: Path)
     assert headrace.spark.read(remote, tmp_path).collect() == []
 
 
-def test_progress_is_told_by_the_server(remote: SparkSession) -> None:
+def test_the_server_reports_progress(remote: SparkSession) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, force_interactive=True, width=80)
     with headrace.spark.progress(remote, "counting", console=console):
         slow = remote.range(0, 4, 1, 4).mapInPandas(
@@ -224,9 +224,7 @@ def test_a_stream(remote: SparkSession, tmp_path: Path) -> None:
     assert rows_of(remote.read.parquet(str(tmp_path / "sink"))) == kernel_rows(table)
 
 
-def test_a_pipeline_is_refused_before_anything_of_it_is_run(
-    remote: SparkSession, tmp_path: Path
-) -> None:
+def test_a_pipeline_is_refused_before_anything_runs(remote: SparkSession, tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     with pytest.raises(SessionError, match="Spark Connect"):
         Project.load(root).run(session=remote)

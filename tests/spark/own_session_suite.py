@@ -34,9 +34,7 @@ def patient() -> Iterator[SparkSession]:
     session.stop()
 
 
-def test_what_a_task_that_died_has_counted_is_not_counted(
-    patient: SparkSession, tmp_path: Path
-) -> None:
+def test_counts_of_a_task_that_died_are_not_added(patient: SparkSession, tmp_path: Path) -> None:
     table = tmp_path / "table"
     shape = Shape(form=Form.V2_PARQUET, sidecars=4, row_group_rows=2)
     *_, last = write_large_checkpoint(table, shape)

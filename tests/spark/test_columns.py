@@ -234,7 +234,7 @@ def test_a_column_that_old_files_lack_is_null_there(spark: SparkSession, tmp_pat
     assert frame.where("`a.b ``c``` = 'x'").count() == 1
 
 
-def test_texts_of_limited_length_are_given_as_they_are_stored(
+def test_texts_of_limited_length_are_returned_as_stored(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     char = field("c", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(5)"})

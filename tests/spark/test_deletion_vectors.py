@@ -36,7 +36,7 @@ def with_vectors(table: Path) -> Path:
     return table
 
 
-def test_deleted_rows_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_deleted_rows_are_not_returned(spark: SparkSession, tmp_path: Path) -> None:
     table = with_vectors(tmp_path)
     frame = headrace.spark.read(spark, table)
     assert rows_of(frame) == kernel_rows(table)
@@ -46,7 +46,7 @@ def test_deleted_rows_are_not_there(spark: SparkSession, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("codegen", ["true", "false"])
 @pytest.mark.parametrize("batched", ["true", "false"])
-def test_they_are_not_there_by_any_of_the_ways_that_spark_reads(
+def test_deleted_rows_are_not_returned_by_any_way_of_reading(
     spark: SparkSession, tmp_path: Path, codegen: str, batched: str
 ) -> None:
     settings = {
@@ -76,9 +76,7 @@ def test_filters_skip_files_and_row_groups_but_count_rows_from_the_start(
     assert frame.where("id BETWEEN 10 AND 19 AND p = 'odd'").count() == 7
 
 
-def test_metadata_columns_tell_of_the_rows_that_are_left(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_metadata_columns_describe_the_remaining_rows(spark: SparkSession, tmp_path: Path) -> None:
     frame = headrace.spark.read(spark, with_vectors(tmp_path)).where("p = 'odd' AND id < 20")
     found = frame.select("id", "_metadata.row_index", "_metadata.file_name").collect()
     assert [(row.id - 10, row.file_name) for row in found] == [

@@ -92,7 +92,7 @@ NAMES = sorted(f"f{i}" for i in range(FILES))
     where=st.sampled_from(WHERE),
     strategy=st.sampled_from(["reverse", "forward"]),
 )
-def test_a_random_history_gives_the_same_files_and_counts_on_both_engines(
+def test_a_random_history_has_the_same_files_and_counts_on_both_engines(
     spark: SparkSession, plan: Plan, where: str | None, strategy: str
 ) -> None:
     here: list[Event] = []
@@ -135,7 +135,9 @@ def test_a_frame_of_files_may_have_few_columns_of_an_older_version(
     assert sorted(row.path for row in frame.collect()) == NAMES
 
 
-def test_a_table_opened_for_spark_is_replayed_there(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_opened_with_spark_is_replayed_by_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     write_large_checkpoint(tmp_path, SIDECARS)
     table = headrace.spark.open_table(spark, tmp_path)
     assert sorted(file.path for file in table.snapshot().scan()) == NAMES
@@ -171,14 +173,14 @@ PARQUET = ScanParquet(files=(LogFile(path="a.parquet"),), columns=("add.path",))
     ],
     ids=lambda plan: type(plan).__name__,
 )
-def test_spark_refuses_what_is_no_leaf_of_parquet(plan: Node, tmp_path: Path) -> None:
+def test_spark_refuses_plans_that_are_not_parquet_leaves(plan: Node, tmp_path: Path) -> None:
     engine = wiring.open_executor(LocalStore(str(tmp_path)))
     with pytest.raises(PlanRefusedError) as refused:
         lower_leaves([plan], engine=engine, settings=ExecutionSettings())
     assert refused.value.node == type(plan).__name__
 
 
-def test_refused_plans_run_on_the_embedded_engine_and_are_told(
+def test_refused_plans_run_on_the_embedded_engine_and_are_reported(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_large_checkpoint(tmp_path, Shape(form=Form.V2_JSON))
@@ -190,7 +192,7 @@ def test_refused_plans_run_on_the_embedded_engine_and_are_told(
     assert table.executor.refusals["RecordSeen"] == 1
 
 
-def test_a_sidecar_without_a_footer_sends_the_scan_to_an_older_base(
+def test_a_sidecar_without_a_footer_makes_the_scan_use_an_older_base(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     history = [[*opening(), *(add(f"f{i}") for i in range(FILES))], [add("f1")]]
@@ -205,7 +207,7 @@ def test_a_sidecar_without_a_footer_sends_the_scan_to_an_older_base(
     assert scan.metrics.counts.fallbacks == 1
 
 
-def test_what_a_worker_cannot_decode_is_raised_with_its_type_and_path(
+def test_a_decoding_error_of_a_worker_keeps_its_type_and_path(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_large_checkpoint(tmp_path, SIDECARS)
@@ -218,7 +220,7 @@ def test_what_a_worker_cannot_decode_is_raised_with_its_type_and_path(
     assert raised.value.path.endswith(sidecar.name)
 
 
-def test_a_worker_that_fails_otherwise_is_told_with_its_reason(
+def test_any_other_failure_of_a_worker_is_raised_with_its_reason(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_large_checkpoint(tmp_path, SIDECARS)

@@ -45,7 +45,7 @@ def fake_java(folder: Path, answer: str) -> Path:
     return folder
 
 
-def test_spark_runs_on_the_java_of_pip_where_there_is_no_other_and_starts_again(
+def test_without_another_java_spark_runs_on_the_one_from_pip_and_restarts(
     no_java: Path,
 ) -> None:
     done = subprocess.run(
@@ -58,7 +58,7 @@ def test_spark_runs_on_the_java_of_pip_where_there_is_no_other_and_starts_again(
     assert list(no_java.glob("headrace/java-*/bin/java"))
 
 
-def test_a_java_that_is_there_is_left_to_spark(
+def test_an_existing_java_is_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_java: Path
 ) -> None:
     home = fake_java(tmp_path / "jdk", "echo 'openjdk version \"17.0.1\"' >&2")
@@ -70,7 +70,7 @@ def test_a_java_that_is_there_is_left_to_spark(
 @pytest.mark.parametrize(
     "answer", ["echo 'java version \"1.8.0_301\"' >&2", "echo 'version \"11.0.2\"' >&2", "exit 1"]
 )
-def test_a_java_that_spark_cannot_run_on_gives_way(
+def test_an_unsuitable_java_is_replaced(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_java: Path, answer: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", answer)))

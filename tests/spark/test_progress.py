@@ -34,7 +34,7 @@ def test_work_on_spark_is_shown_on_a_terminal(spark: SparkSession) -> None:
     assert "/6" in text
 
 
-def test_without_a_terminal_nothing_is_written_and_nobody_is_asked(spark: SparkSession) -> None:
+def test_without_a_terminal_nothing_is_written_or_polled(spark: SparkSession) -> None:
     console = Console(file=io.StringIO())
     with headrace.spark.progress(spark, "counting", console=console) as bar:
         assert spark.range(10).count() == 10
@@ -43,7 +43,7 @@ def test_without_a_terminal_nothing_is_written_and_nobody_is_asked(spark: SparkS
     assert shown(console) == ""
 
 
-def test_the_tags_of_the_user_stay(spark: SparkSession) -> None:
+def test_job_tags_of_the_user_are_kept(spark: SparkSession) -> None:
     spark.sparkContext.addJobTag("mine")
     try:
         with headrace.spark.progress(spark, console=terminal()):
@@ -53,7 +53,7 @@ def test_the_tags_of_the_user_stay(spark: SparkSession) -> None:
         spark.sparkContext.removeJobTag("mine")
 
 
-def test_a_bar_serves_other_work_as_well() -> None:
+def test_a_bar_can_show_other_work() -> None:
     console = terminal()
     with ProgressBar("reading", console=console) as bar:
         bar.update(3, total=7, note="files")

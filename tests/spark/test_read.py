@@ -71,9 +71,7 @@ def test_later_commits_do_not_change_a_frame(spark: SparkSession, tmp_path: Path
     assert headrace.spark.read(spark, table, version=0).count() == 20
 
 
-def test_a_table_and_a_snapshot_can_be_read_as_well_as_an_address(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_table_a_snapshot_and_an_address_can_be_read(spark: SparkSession, tmp_path: Path) -> None:
     table = headrace.Table(numbers(tmp_path))
     snapshot = table.snapshot()
     assert headrace.spark.read(spark, table).count() == 40
@@ -82,7 +80,7 @@ def test_a_table_and_a_snapshot_can_be_read_as_well_as_an_address(
         headrace.spark.read(spark, snapshot, version=0)
 
 
-def test_a_version_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_version_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(VersionNotFoundError):
         headrace.spark.read(spark, numbers(tmp_path), version=7)
 
@@ -97,7 +95,7 @@ def test_a_condition_filters_rows_and_lists_only_files_that_may_match(
     assert len(frame.inputFiles()) == 2
 
 
-def test_columns_come_in_the_order_asked_for_and_the_condition_may_use_others(
+def test_columns_come_in_the_requested_order_and_the_condition_may_use_others(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = partitioned(tmp_path)
@@ -106,7 +104,7 @@ def test_columns_come_in_the_order_asked_for_and_the_condition_may_use_others(
     assert [tuple(map(str, row)) for row in frame.collect()] == [("Bern", "2026-03-02")]
 
 
-def test_a_column_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_column_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UnknownColumnError, match="the table has id"):
         headrace.spark.read(spark, numbers(tmp_path), columns=["nope"])
 
@@ -131,7 +129,7 @@ def test_a_column_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path)
         ("id % 7 = 3 OR id > 55", 6),
     ],
 )
-def test_filters_that_are_added_later_leave_files_out(
+def test_filters_that_are_added_later_prune_files(
     spark: SparkSession, tmp_path: Path, condition: str, files: int
 ) -> None:
     table = partitioned(tmp_path)
@@ -148,7 +146,7 @@ def test_a_filter_in_python_keeps_every_file(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
-def test_a_time_in_a_condition_is_of_the_zone_of_the_session(
+def test_a_time_in_a_condition_is_in_the_zone_of_the_session(
     spark: SparkSession, tmp_path: Path, zone: str
 ) -> None:
     write_hours(tmp_path)
@@ -165,7 +163,9 @@ def test_a_time_in_a_condition_is_of_the_zone_of_the_session(
         spark.conf.set("spark.sql.session.timeZone", str(before))
 
 
-def test_two_reads_of_one_version_are_one_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_recognises_two_reads_of_one_version_as_equal(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = numbers(tmp_path)
     first, second = (headrace.spark.read(spark, table, version=0) for _ in range(2))
     other = headrace.spark.read(spark, table, where="id < 5")
@@ -189,7 +189,7 @@ def test_a_frame_joins_itself_and_is_cached_and_used_by_many_threads(
         frame.unpersist()
 
 
-def test_partitions_are_pruned_by_what_a_join_finds(spark: SparkSession, tmp_path: Path) -> None:
+def test_partitions_are_pruned_by_the_result_of_a_join(spark: SparkSession, tmp_path: Path) -> None:
     facts = headrace.spark.read(spark, partitioned(tmp_path))
     cities = spark.createDataFrame([("Basel", 1), ("Genf", 2)], "name string, rank int")
     joined = facts.join(F.broadcast(cities.where("rank = 1")), facts.city == cities.name)
@@ -218,7 +218,7 @@ def test_a_missing_file_is_an_error_whatever_the_session_says(
         spark.conf.unset("spark.sql.files.ignoreMissingFiles")
 
 
-def test_a_file_that_has_lost_its_bytes_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_truncated_file_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     table = numbers(tmp_path)
     frame = headrace.spark.read(spark, table)
     (table / "2.parquet").write_bytes(b"")
@@ -228,7 +228,7 @@ def test_a_file_that_has_lost_its_bytes_is_an_error(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.parametrize("size", [0, 1, 500, 1_000_000])
-def test_a_size_that_the_log_has_wrong_loses_no_rows(
+def test_a_wrong_file_size_in_the_log_loses_no_rows(
     spark: SparkSession, tmp_path: Path, size: int
 ) -> None:
     line = data_file(tmp_path, "a.parquet", pa.table({"id": range(1000)}), row_group_size=10)

@@ -65,7 +65,9 @@ def test_a_native_read_names_the_package_that_spark_lacks(
     assert SECRET_KEY not in str(raised.value)
 
 
-def test_settings_are_given_once(spark: SparkSession, table: str, s3: Place) -> None:
+def test_storage_options_of_an_opened_table_are_refused(
+    spark: SparkSession, table: str, s3: Place
+) -> None:
     opened = Table(table, storage_options=s3.options)
     with pytest.raises(InvalidArgumentError):
         headrace.spark.files(spark, opened, storage_options=s3.options)

@@ -22,26 +22,26 @@ def test_a_local_session_computes_and_keeps_to_this_machine(spark: SparkSession)
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
-def test_what_a_session_was_started_with_does_not_stay_in_the_environment(
+def test_settings_of_a_session_do_not_stay_in_the_environment(
     spark: SparkSession,
 ) -> None:
     assert spark is not None
     assert os.environ.get("SPARK_LOCAL_IP") is None
 
 
-def test_asking_again_gives_the_running_session(spark: SparkSession) -> None:
+def test_a_second_call_returns_the_running_session(spark: SparkSession) -> None:
     assert headrace.spark.local() is spark
     assert headrace.spark.local(cores=2) is spark
     assert headrace.spark.open_session(master="local[2]") is spark
 
 
-def test_asking_for_other_settings_names_those_that_differ(spark: SparkSession) -> None:
+def test_a_call_with_other_settings_names_the_differences(spark: SparkSession) -> None:
     assert spark is not None
     with pytest.raises(SessionError, match=r"spark.driver.memory=1g;"):
         headrace.spark.local(memory="3g")
 
 
-def test_attaching_gives_the_session_itself(spark: SparkSession) -> None:
+def test_attaching_returns_the_given_session(spark: SparkSession) -> None:
     before = dict(spark.sparkContext.getConf().getAll())
     assert headrace.spark.attach(spark) is spark
     assert dict(spark.sparkContext.getConf().getAll()) == before
@@ -53,7 +53,7 @@ def test_python_workers_run_the_interpreter_of_the_driver(spark: SparkSession) -
     ]
 
 
-def test_a_setting_must_be_one_of_spark() -> None:
+def test_an_unknown_spark_setting_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="shuffle_partitions"):
         headrace.spark.local(shuffle_partitions=3)
 
@@ -69,7 +69,7 @@ def test_a_cluster_may_be_named_by_the_setting_of_spark(spark: SparkSession) -> 
     assert headrace.spark.open_session(**{"spark.master": spark.sparkContext.master}) is spark
 
 
-def test_without_pyspark_the_door_says_how_to_install_it() -> None:
+def test_without_pyspark_the_error_says_how_to_install_it() -> None:
     script = (
         "import sys; sys.modules['pyspark'] = None\n"
         "import importlib.util as u; real = u.find_spec\n"

@@ -78,7 +78,7 @@ def rows_here(table: Path, version: int | None = None, **request: Any) -> Any:
     return bag(rows.to_pylist(), rows.column_names)
 
 
-def test_every_type_comes_through_as_it_is(session: SparkSession, table: Path) -> None:
+def test_every_type_is_returned_unchanged(session: SparkSession, table: Path) -> None:
     frame = load(session, table)
     assert rows_of(frame) == rows_here(table)
     assert frame.schema.simpleString() == (
@@ -115,7 +115,7 @@ def test_the_filter_of_one_query_does_not_reach_another(session: SparkSession, t
 
 
 @pytest.mark.parametrize("reader", [SnapshotReader, ChangeReader])
-def test_no_reader_takes_filters(reader: type[DataSourceReader]) -> None:
+def test_no_reader_accepts_filters(reader: type[DataSourceReader]) -> None:
     assert reader.pushFilters is DataSourceReader.pushFilters
 
 
@@ -141,7 +141,7 @@ def test_a_table_without_rows_has_none(session: SparkSession, tmp_path: Path) ->
     assert load(session, tmp_path).count() == 0
 
 
-def test_deleted_rows_and_renamed_columns_are_seen_to(
+def test_deleted_rows_and_renamed_columns_are_handled(
     session: SparkSession, tmp_path: Path
 ) -> None:
     data = pa.table({"col-1": pa.array(range(6), pa.int64())})
@@ -176,7 +176,7 @@ def test_a_view_can_be_made_in_sql(session: SparkSession, table: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_request_is_refused_with_its_own_error(
+def test_a_wrong_request_raises_its_own_error(
     session: SparkSession, table: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(AnalysisException, match=message) as raised:
@@ -185,7 +185,9 @@ def test_a_wrong_request_is_refused_with_its_own_error(
     assert re.search(message, first), "what is wrong comes before the traceback"
 
 
-def test_rows_that_cannot_be_read_say_so_first(session: SparkSession, tmp_path: Path) -> None:
+def test_a_read_error_is_reported_before_the_traceback(
+    session: SparkSession, tmp_path: Path
+) -> None:
     write_history(tmp_path, [[*opening(), add("gone.parquet")]])
     with pytest.raises(PythonException) as raised:
         load(session, tmp_path).collect()
@@ -193,7 +195,7 @@ def test_rows_that_cannot_be_read_say_so_first(session: SparkSession, tmp_path: 
     assert "DataFileNotFoundError" in first
 
 
-def test_a_schema_of_the_users_own_is_refused(session: SparkSession, table: Path) -> None:
+def test_a_schema_set_by_the_user_is_refused(session: SparkSession, table: Path) -> None:
     with pytest.raises(AnalysisException, match="schema: it must be that of the table"):
         session.read.format("headrace").schema("id int").load(str(table)).count()
 
@@ -241,7 +243,7 @@ def test_the_change_feed_is_that_of_another_reader(
     assert found == changes_by_deltalake(changing, first, last)
 
 
-def test_a_change_feed_tells_when_its_versions_were_committed(
+def test_a_change_feed_has_the_commit_time_of_its_versions(
     session: SparkSession, changing: Path
 ) -> None:
     frame = load(session, changing, readChangeFeed="true", startingVersion=0)

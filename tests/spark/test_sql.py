@@ -51,9 +51,7 @@ def test_files_as_of_a_time(session: SparkSession, table: Path) -> None:
     assert session.sql(query).collect()[0][0] == headrace.Table(table).snapshot().scan().count()
 
 
-def test_a_snapshot_is_one_row_for_each_table_and_version(
-    session: SparkSession, table: Path
-) -> None:
+def test_a_snapshot_is_one_row_per_table_and_version(session: SparkSession, table: Path) -> None:
     rows = session.sql(
         "SELECT v.number, s.* FROM VALUES (3), (40) AS v(number), "
         f"LATERAL headrace_snapshot(path => '{table}', version => v.number) AS s ORDER BY 1"
@@ -67,6 +65,6 @@ def test_a_snapshot_is_one_row_for_each_table_and_version(
     assert int(rows[1].timestamp.timestamp() * 1000) == expected_ms
 
 
-def test_a_wrong_argument_is_told_by_its_own_error(session: SparkSession, table: Path) -> None:
+def test_a_wrong_argument_raises_its_own_error(session: SparkSession, table: Path) -> None:
     with pytest.raises(PythonException, match="VersionNotFoundError"):
         session.sql(f"SELECT * FROM headrace_snapshot('{table}', version => 99)").collect()

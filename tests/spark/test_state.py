@@ -40,7 +40,7 @@ def test_manifests_are_read_by_workers(
     assert "DropSeen" not in opened.executor.refusals
 
 
-def test_a_damaged_manifest_on_a_worker_sends_the_scan_to_the_log(
+def test_a_manifest_damaged_on_a_worker_makes_the_scan_use_the_log(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = write_history(tmp_path, HISTORY)

@@ -26,7 +26,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_statement_gives_a_frame_and_other_text_goes_to_spark(
+def test_a_statement_returns_a_frame_and_other_text_goes_to_spark(
     spark: SparkSession, table: Path
 ) -> None:
     (row,) = headrace.spark.sql(spark, f"CHECKPOINT INDEXTABLES '{table}'").collect()

@@ -52,7 +52,7 @@ def ids_in(session: SparkSession, folder: Path) -> list[int]:
     return sorted(row.id for row in session.read.parquet(str(folder / "sink")).collect())
 
 
-def test_a_stream_takes_up_where_it_left_and_keeps_to_its_limit(
+def test_a_stream_resumes_where_it_stopped_and_obeys_its_limit(
     session: SparkSession, tmp_path: Path
 ) -> None:
     for first in range(0, 8, 4):
@@ -75,7 +75,7 @@ def test_an_update_ends_a_stream_with_its_own_error(session: SparkSession, tmp_p
     assert ids_in(session, tmp_path) == [1, 2, 3]
 
 
-def test_a_stream_of_changes_tells_what_became_of_each_row(
+def test_a_stream_of_changes_has_the_change_of_each_row(
     session: SparkSession, tmp_path: Path
 ) -> None:
     table = tmp_path / "table"
@@ -90,7 +90,7 @@ def test_a_stream_of_changes_tells_what_became_of_each_row(
     assert changes == {*((n, "insert", 0) for n in range(4)), (2, "delete", 1)}
 
 
-def test_of_a_file_with_another_vector_only_the_rows_that_differ_are_changes(
+def test_a_new_vector_changes_only_the_rows_that_differ(
     tmp_path: Path,
 ) -> None:
     fields = [field("id", "long")]
@@ -123,7 +123,7 @@ def test_of_a_file_with_another_vector_only_the_rows_that_differ_are_changes(
 
 
 @pytest.mark.parametrize("options", [{}, {"startingVersion": "latest"}])
-def test_a_first_micro_batch_that_was_not_finished_is_done_again_as_it_was(
+def test_an_unfinished_first_micro_batch_is_repeated_unchanged(
     session: SparkSession, tmp_path: Path, options: dict[str, Any]
 ) -> None:
     append(tmp_path / "table", *range(4))
@@ -141,7 +141,7 @@ def test_a_first_micro_batch_that_was_not_finished_is_done_again_as_it_was(
 
 
 @pytest.mark.timeout(900)  # starts four sessions, one after the other
-def test_no_row_is_lost_or_doubled_where_a_stream_is_killed(tmp_path: Path) -> None:
+def test_no_row_is_lost_or_duplicated_when_a_stream_is_killed(tmp_path: Path) -> None:
     outcome = soak(tmp_path, kills=3, seed=7)
     assert (outcome.lost, outcome.doubled) == ([], [])
     assert outcome.batches >= 2

@@ -138,7 +138,7 @@ def test_the_first_snapshot_keeps_its_order_when_a_checkpoint_is_written(tmp_pat
     assert all_names(plan_of(tmp_path)) == before == ["f3", "f2", "f1", "f0"]
 
 
-def test_a_compaction_of_the_table_gives_nothing_again(tmp_path: Path) -> None:
+def test_a_compaction_of_the_table_repeats_no_rows(tmp_path: Path) -> None:
     moving = [moved(remove("a")), moved(remove("b")), moved(add("ab"))]
     write_history(tmp_path, [opening(), [add("a")], [add("b")], moving, [add("c")]])
     assert all_names(plan_of(tmp_path, startingVersion=0)) == ["a", "b", "c"]
@@ -161,7 +161,7 @@ UPDATE: Sequence[Line] = [remove("a"), add("a2")]
         (UPDATE, "ignoreDeletes", None),
     ],
 )
-def test_what_takes_rows_away_is_refused_unless_it_is_tolerated(
+def test_commits_that_remove_rows_are_refused_unless_allowed(
     lines: list[Line], option: str | None, expected: list[str] | None, tmp_path: Path
 ) -> None:
     write_history(tmp_path, [opening(), [add("a")], lines, [add("c")]])
@@ -209,7 +209,7 @@ def test_another_schema_stops_a_running_stream(
     assert refused.value.version == 1
 
 
-def test_metadata_that_leave_the_columns_alone_stop_nothing(tmp_path: Path) -> None:
+def test_metadata_changes_that_keep_the_columns_stop_nothing(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a")]])
     plan = plan_of(tmp_path)
     offset = plan.advance(plan.beginning(), limits=ALL, last_version=0)
@@ -217,14 +217,14 @@ def test_metadata_that_leave_the_columns_alone_stop_nothing(tmp_path: Path) -> N
     assert all_names(plan, offset) == ["b"]
 
 
-def test_a_stream_that_starts_again_reads_on_across_an_added_column(tmp_path: Path) -> None:
+def test_a_restarted_stream_continues_across_an_added_column(tmp_path: Path) -> None:
     history = [[*opening(), add("a")], [columns(WIDER), add("b")], [columns(WIDER | OTHER)]]
     write_history(tmp_path, [*history, [add("c")]])
     offset = plan_of(tmp_path, startingVersion=0).beginning()
     assert all_names(plan_of(tmp_path), offset) == ["a", "b", "c"]
 
 
-def test_a_stream_does_not_start_again_across_a_dropped_column(tmp_path: Path) -> None:
+def test_a_stream_does_not_restart_across_a_dropped_column(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a")], [columns(NARROW), add("b")]])
     with pytest.raises(SchemaChangedError, match="column id is not in the stream's schema"):
         all_names(plan_of(tmp_path, startingVersion=0))
@@ -237,7 +237,7 @@ def test_an_offset_of_another_table_is_refused(tmp_path: Path) -> None:
         plan.advance(Offset(table="another", version=0), limits=ALL, last_version=0)
 
 
-def test_a_table_that_is_made_anew_in_the_log_is_refused(tmp_path: Path) -> None:
+def test_a_table_recreated_in_the_log_is_refused(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a")]])
     plan = plan_of(tmp_path)
     offset = plan.advance(plan.beginning(), limits=ALL, last_version=0)
@@ -255,7 +255,7 @@ def test_a_feature_that_is_not_implemented_stops_a_stream_at_its_commit(tmp_path
         plan.advance(end, limits=ALL, last_version=2)
 
 
-def test_commits_that_were_cleaned_up_are_not_passed_over(tmp_path: Path) -> None:
+def test_cleaned_up_commits_are_not_skipped(tmp_path: Path) -> None:
     history = [[*opening(), add("a")], [add("b")], [add("c")]]
     write_history(tmp_path, history)
     write_checkpoint(tmp_path, 1, state_at(history, 1))
@@ -273,7 +273,7 @@ def test_commits_that_were_cleaned_up_are_not_passed_over(tmp_path: Path) -> Non
         ("2026-01-03T12:00:00Z", 3),  # after all commits: only new ones
     ],
 )
-def test_a_time_starts_a_stream_with_the_first_commit_at_it_or_later(
+def test_a_time_starts_a_stream_with_the_first_commit_at_or_after_it(
     time: str, version: int, tmp_path: Path
 ) -> None:
     moments = [datetime(2026, 1, day, hour, tzinfo=UTC) for day, hour in ((1, 12), (2, 0), (3, 0))]
@@ -310,17 +310,17 @@ def test_an_offset_of_another_source_is_refused(written: dict[str, Any]) -> None
         {"path": "t", "ignoreDeletes": "perhaps"},
     ],
 )
-def test_an_option_that_is_wrong_is_refused(given_options: dict[str, str]) -> None:
+def test_a_wrong_option_is_refused(given_options: dict[str, str]) -> None:
     with pytest.raises(InvalidArgumentError):
         parse_options(given_options)
 
 
-def test_options_have_no_case_and_sizes_have_units() -> None:
+def test_options_are_case_insensitive_and_sizes_have_units() -> None:
     parsed = parse_options({"PATH": "t", "versionAsOf": "3", "MAXBYTESPERTRIGGER": "2m"})
     assert (parsed.version, parsed.stream.limits.size_bytes) == (3, 2 << 20)
 
 
-def test_errors_of_a_stream_are_of_the_family() -> None:
+def test_errors_of_a_stream_are_headrace_errors() -> None:
     error = SchemaChangedError(table="t", version=1, difference="x")
     assert isinstance(error, HeadraceError)
     assert error.code == "SCHEMA_CHANGED"

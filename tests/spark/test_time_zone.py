@@ -64,7 +64,7 @@ def ids(frame: Any) -> list[int]:
     return sorted(row.id for row in frame.select("id").collect())
 
 
-def test_the_data_source_takes_the_zone_of_the_session(session: SparkSession, table: Path) -> None:
+def test_the_data_source_uses_the_zone_of_the_session(session: SparkSession, table: Path) -> None:
     session.conf.set(ZONE, "America/New_York")
     for condition in CONDITIONS:
         expected = ids(headrace.spark.read(session, table, where=condition))
@@ -72,7 +72,7 @@ def test_the_data_source_takes_the_zone_of_the_session(session: SparkSession, ta
         assert ids(source.load(str(table))) == expected, condition
 
 
-def test_the_zone_that_the_option_names_goes_before(session: SparkSession, table: Path) -> None:
+def test_the_zone_of_the_option_takes_precedence(session: SparkSession, table: Path) -> None:
     session.conf.set(ZONE, "+05:30")
     expected = ids(headrace.spark.read(session, table, where=CONDITIONS[0]))
     session.conf.set(ZONE, "America/New_York")
@@ -81,6 +81,6 @@ def test_the_zone_that_the_option_names_goes_before(session: SparkSession, table
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "+99:00", "../etc/passwd", ""])
-def test_a_zone_that_is_none_is_refused(name: str) -> None:
+def test_an_invalid_zone_is_refused(name: str) -> None:
     with pytest.raises(InvalidArgumentError):
         parse_zone(name)

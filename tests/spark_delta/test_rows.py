@@ -52,7 +52,7 @@ def versions(table: Path) -> range:
     return range(headrace.Table(table).snapshot().version + 1)
 
 
-def test_every_version_has_the_rows_that_delta_has(spark: Any, written: tuple[Case, Path]) -> None:
+def test_every_version_has_the_rows_of_sparks_delta(spark: Any, written: tuple[Case, Path]) -> None:
     _, table = written
     for version in versions(table):
         expected = delta(spark, table, version).toArrow()

@@ -44,7 +44,7 @@ def table(s3: Place, tmp_path_factory: pytest.TempPathFactory) -> str:
     return s3.upload(Path(folder), "native/orders")
 
 
-def test_spark_reads_data_files_by_its_own_file_system(
+def test_spark_reads_data_files_through_its_own_file_system(
     session: SparkSession, table: str, s3: Place
 ) -> None:
     rows = headrace.spark.read(session, table, storage_options=s3.options)

@@ -68,7 +68,7 @@ def test_a_corrupt_header_is_named(table: Path) -> None:
         scan(table)
 
 
-def test_a_manifest_cut_at_the_edge_of_a_block_is_noticed(table: Path) -> None:
+def test_a_manifest_truncated_at_a_block_boundary_is_detected(table: Path) -> None:
     manifest = manifest_of(table)
     content = manifest.read_bytes()
     header = read_header(content, path="m")
@@ -78,7 +78,7 @@ def test_a_manifest_cut_at_the_edge_of_a_block_is_noticed(table: Path) -> None:
         scan(table)
 
 
-def test_a_wrong_sync_marker_is_noticed(table: Path) -> None:
+def test_a_wrong_sync_marker_is_detected(table: Path) -> None:
     manifest = manifest_of(table)
     content = bytearray(manifest.read_bytes())
     content[-1] ^= 1
@@ -93,7 +93,7 @@ def change_state(table: Path, **fields: object) -> None:
     path.write_bytes(encode_state(msgspec.structs.replace(state, **fields)))
 
 
-def test_counts_that_lie_are_noticed(table: Path) -> None:
+def test_wrong_counts_are_detected(table: Path) -> None:
     state: StateManifest = decode_state((table / STATE).read_bytes(), path="s")
     first = msgspec.structs.replace(state.manifests[0], num_entries=3)
     change_state(table, manifests=(first, *state.manifests[1:]))
@@ -101,7 +101,7 @@ def test_counts_that_lie_are_noticed(table: Path) -> None:
         scan(table)
 
 
-def test_a_state_of_another_version_is_noticed(table: Path) -> None:
+def test_a_state_of_another_version_is_detected(table: Path) -> None:
     change_state(table, state_version=4)
     with pytest.raises(CorruptStateError, match="of version 4"):
         scan(table)
@@ -170,7 +170,7 @@ def test_an_unknown_codec_is_refused_by_name() -> None:
         read_header(header, path="m")
 
 
-def test_a_block_that_claims_too_much_is_refused() -> None:
+def test_a_block_with_impossible_counts_is_refused() -> None:
     header = read_header(header_with(INDEXTABLES_ENTRY_SCHEMA), path="m")
     assert header is not None
     for frame in (

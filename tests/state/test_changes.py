@@ -16,7 +16,7 @@ def real(request: pytest.FixtureRequest, fixture_indextables: Path) -> Path:
     return fixture_indextables / str(request.param)
 
 
-def test_each_version_changes_what_its_state_has_more_or_less(real: Path) -> None:
+def test_each_version_changes_the_difference_of_its_state(real: Path) -> None:
     table = headrace.Table(real)
     changes = list(table.changes())
     newest = table.snapshot().version
@@ -30,7 +30,7 @@ def test_each_version_changes_what_its_state_has_more_or_less(real: Path) -> Non
         before = after
 
 
-def test_no_change_is_given_twice(real: Path) -> None:
+def test_no_change_is_returned_twice(real: Path) -> None:
     counted = Counter((c.version, c.kind, c.path) for c in headrace.Table(real).changes())
     assert set(counted.values()) <= {1}
 

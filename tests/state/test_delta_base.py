@@ -47,7 +47,9 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.property
 @settings(max_examples=examples(60))
 @given(plans(), st.data())
-def test_a_state_of_any_version_gives_what_the_log_gives(plan: Plan, data: st.DataObject) -> None:
+def test_a_state_of_any_version_returns_the_files_of_the_log(
+    plan: Plan, data: st.DataObject
+) -> None:
     newest = len(plan.history) - 1
     version = data.draw(st.integers(0, newest))
     with TemporaryDirectory() as folder:
@@ -133,13 +135,13 @@ def test_a_scan_reports_what_it_read_of_the_state(
     assert event.duration_ns > 0
 
 
-def test_a_scan_that_leaves_the_state_reports_no_read_of_it(table: Path) -> None:
+def test_a_scan_that_does_not_use_the_state_reports_no_read_of_it(table: Path) -> None:
     write_state(table, HISTORY, 2)
     cut_manifest(table)
     assert not [event for event in events_of(table) if isinstance(event, StateRead)]
 
 
-def test_a_state_elsewhere_serves_a_table_that_is_not_written_to(
+def test_a_state_outside_the_table_serves_a_read_only_table(
     table: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     root = tmp_path_factory.mktemp("states")
@@ -150,7 +152,7 @@ def test_a_state_elsewhere_serves_a_table_that_is_not_written_to(
     assert not (table / ROOT).exists()
 
 
-def test_no_state_is_looked_for_on_request(table: Path) -> None:
+def test_states_are_ignored_on_request(table: Path) -> None:
     write_state(table, HISTORY, 2)
     snapshot = headrace.Table(table, state="").snapshot()
     assert snapshot.scan().decision.state_version is None
@@ -232,7 +234,9 @@ def lead_outside(table: Path) -> None:
         (lead_outside, "relative to its state|below its state"),
     ],
 )
-def test_a_bad_state_costs_time_and_is_reported(table: Path, damage: object, reason: str) -> None:
+def test_a_bad_state_changes_no_answer_and_is_reported(
+    table: Path, damage: object, reason: str
+) -> None:
     assert callable(damage)
     damage(table)
     abandoned = [event for event in events_of(table) if isinstance(event, StateAbandoned)]

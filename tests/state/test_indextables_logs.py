@@ -107,7 +107,7 @@ def test_the_schema_registry_is_that_of_the_state(real: Path) -> None:
     assert state.manifest.schema_registry == state_of(real, snapshot.version)["schemaRegistry"]
 
 
-def test_version_0_has_no_file_whatever_a_purge_left_there(real: Path) -> None:
+def test_version_0_has_no_files_even_after_a_purge(real: Path) -> None:
     assert list(headrace.Table(real).snapshot(0).scan()) == []
 
 
@@ -155,7 +155,7 @@ def test_statistics_skip_splits(fixture_indextables: Path) -> None:
     assert len(expected) < 10
 
 
-def test_a_version_that_is_not_there_is_named(real: Path) -> None:
+def test_a_missing_version_is_named(real: Path) -> None:
     with pytest.raises(VersionNotFoundError, match="version 99"):
         headrace.Table(real).snapshot(99)
 
@@ -165,7 +165,7 @@ def test_a_time_before_the_table_is_refused(real: Path) -> None:
         headrace.Table(real).snapshot(as_of="1999-01-01")
 
 
-def test_a_folder_without_a_log_is_no_table(tmp_path: Path) -> None:
+def test_a_folder_without_a_log_is_not_a_table(tmp_path: Path) -> None:
     with pytest.raises(TableNotFoundError):
         headrace.Table(tmp_path).snapshot()
 

@@ -70,7 +70,7 @@ def paths(table: Path, version: int | None = None) -> list[str]:
 @pytest.mark.parametrize(
     "pack", [lambda raw: raw, gzip.compress, lambda raw: b"\x01\x01" + gzip.compress(raw)]
 )
-def test_version_files_are_told_by_their_bytes(tmp_path: Path, pack: Any) -> None:
+def test_version_files_are_recognised_by_their_bytes(tmp_path: Path, pack: Any) -> None:
     put(tmp_path, f"{0:020}.json", pack(lines(PROTOCOL, METADATA, split("a"))))
     put(tmp_path, f"{1:020}.json", pack(lines(split("b"), gone("a"), {"mergeskip": {"path": "c"}})))
     assert (paths(tmp_path), paths(tmp_path, 0)) == (["b"], ["a"])
@@ -79,7 +79,7 @@ def test_version_files_are_told_by_their_bytes(tmp_path: Path, pack: Any) -> Non
 @pytest.mark.parametrize(
     "manifest", ["manifests/manifest-1.avro", f"state-v{1:020}/manifest-1.avro", "manifest-1.avro"]
 )
-def test_manifests_are_found_in_every_form_of_path(tmp_path: Path, manifest: str) -> None:
+def test_manifests_are_found_by_every_form_of_path(tmp_path: Path, manifest: str) -> None:
     put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
     put_state(tmp_path, 1, ["a", "b"], manifest=manifest)
     assert paths(tmp_path) == ["a", "b"]

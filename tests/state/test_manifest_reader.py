@@ -80,7 +80,7 @@ def test_a_large_manifest_is_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_many_manifests_are_read_side_by_side(tmp_path: Path, threads: int) -> None:
+def test_many_manifests_are_read_in_parallel(tmp_path: Path, threads: int) -> None:
     infos = [put(tmp_path, f"m{n}", [entry(f"{n}-{i}") for i in range(50)]) for n in range(10)]
     adds = read(tmp_path, infos, threads=threads)
     assert paths(adds) == sorted(f"{n}-{i}" for n in range(10) for i in range(50))
@@ -103,7 +103,7 @@ def test_manifests_that_are_too_old_are_not_opened(tmp_path: Path) -> None:
     assert paths(read(tmp_path, [old, new], added_after=AddedAfter(version=5))) == ["b"]
 
 
-def test_entries_that_say_0_inherit_the_version_of_their_manifest(tmp_path: Path) -> None:
+def test_entries_with_version_0_inherit_that_of_their_manifest(tmp_path: Path) -> None:
     info = put(tmp_path, "m", [entry("a", addedAtVersion=0)])
     info = msgspec.structs.replace(info, min_added_at_version=7, max_added_at_version=7)
     assert paths(read(tmp_path, [info], added_after=AddedAfter(version=6))) == ["a"]

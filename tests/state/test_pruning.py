@@ -183,7 +183,7 @@ def test_a_part_with_a_file_that_is_kept_is_read(
 @pytest.mark.property
 @settings(max_examples=examples(60))
 @given(st.lists(ROWS, min_size=1, max_size=4))
-def test_corners_enclose_the_places_of_entries(rows: list[Row]) -> None:
+def test_corners_enclose_the_positions_of_entries(rows: list[Row]) -> None:
     for name, kind in TYPES.items():
         types, bounds = {name: kind}, bounds_of(rows)
         low, high = corner(bounds, types, 0), corner(bounds, types, 1)
@@ -201,7 +201,7 @@ def test_months_are_compared_as_numbers() -> None:
     assert parts_to_read(bound("n = 11"), [part]) == [False]
 
 
-def test_bounds_that_were_found_as_texts_do_not_prune_numbers() -> None:
+def test_bounds_computed_as_texts_do_not_prune_numbers() -> None:
     assert parts_to_read(bound("n = 9"), [{"n": PartitionBounds(min="1", max="10")}]) == [True]
 
 

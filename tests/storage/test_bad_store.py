@@ -60,7 +60,7 @@ def on_listing(answer: Answer) -> Callable[[str, str], Answer]:
         (always(Answer(200, b"{}", promised_bytes=900)), StoreFailedError),
     ],
 )
-def test_each_is_a_typed_error_with_the_next_step_and_is_not_repeated_for_ever(
+def test_each_failure_is_a_typed_error_with_the_next_step_and_limited_retries(
     answers: Callable[[str, str], Answer], expected: type[HeadraceError]
 ) -> None:
     with sabotaged(answers) as store:
@@ -101,7 +101,7 @@ LINES = COMMIT.splitlines(keepends=True)
     ],
     ids=["shorter", "longer", "part"],
 )
-def test_a_commit_of_another_size_than_listed_is_not_taken_for_the_whole(answer: Answer) -> None:
+def test_a_commit_of_another_size_than_listed_is_an_error(answer: Answer) -> None:
     key = f"events/_delta_log/{0:020}.json"
     listed = (
         f"<Contents><Key>{key}</Key><LastModified>2026-11-17T10:00:00.000Z</LastModified>"
@@ -149,7 +149,7 @@ def test_a_redirect_to_another_host_is_refused_and_never_followed() -> None:
         assert elsewhere.requests == []
 
 
-def test_a_store_that_cannot_be_reached_is_a_failure_that_may_pass() -> None:
+def test_an_unreachable_store_is_a_transient_failure() -> None:
     opened = open_store("s3://lake/events", options=s3_options("http://127.0.0.1:9"))
     with pytest.raises(StoreFailedError, match="reach") as raised:
         opened.read("x")
@@ -161,7 +161,7 @@ def retrying(endpoint: str, **policy: int) -> RetryingStore:
     return RetryingStore(inner, retrier=Retrier(policy=RetryPolicy(**policy)))
 
 
-def test_a_request_that_hangs_is_broken_off_after_its_timeout() -> None:
+def test_a_request_that_hangs_is_aborted_after_its_timeout() -> None:
     with sabotaged(always(Answer(delay_s=3))) as store:
         started = time.monotonic()
         with pytest.raises(StoreFailedError, match="in time"):
@@ -202,7 +202,7 @@ def test_cancelling_ends_a_request_that_is_under_way() -> None:
         assert ended[0] - asked < 1
 
 
-def test_a_store_that_throttles_is_asked_again_more_slowly_and_counted() -> None:
+def test_throttled_requests_are_retried_more_slowly_and_counted() -> None:
     times: list[float] = []
 
     def busy_at_first(_method: str, _path: str) -> Answer:
@@ -220,7 +220,7 @@ def test_a_store_that_throttles_is_asked_again_more_slowly_and_counted() -> None
         assert times[5] - times[4] > times[1] - times[0]
 
 
-def test_a_store_that_never_stops_throttling_is_given_up() -> None:
+def test_a_store_that_never_stops_throttling_is_an_error() -> None:
     with sabotaged(always(failure(429))) as store:
         with pytest.raises(StoreThrottledError):
             retrying(store.endpoint, attempts=2, backoff_ms=1, deadline_ms=4000).read("x")

@@ -46,7 +46,7 @@ def test_a_large_range_is_fetched_in_parts_of_equal_size() -> None:
 
 
 @pytest.mark.parametrize("cost", list(RequestCost))
-def test_every_store_gives_its_ranges_in_the_order_asked_for(
+def test_every_store_returns_ranges_in_the_requested_order(
     cost: RequestCost, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("ranges")

@@ -18,32 +18,32 @@ def kept(cache: BoundedCache[str, str]) -> set[str]:
     return {name for name in "abcd" if cache.get(name) is not None}
 
 
-def test_all_is_kept_while_it_fits() -> None:
+def test_everything_is_kept_while_it_fits() -> None:
     cache = filled(30)
     assert kept(cache) == {"a", "b", "c"}
     assert (len(cache), cache.size_bytes) == (3, 30)
 
 
-def test_what_was_not_used_for_longest_goes_first() -> None:
+def test_the_least_recently_used_value_is_evicted_first() -> None:
     cache = filled(30)
     cache.put("d", "D", size_bytes=10)
     assert kept(cache) == {"a", "c", "d"}
 
 
-def test_a_large_value_takes_the_place_of_several() -> None:
+def test_a_large_value_evicts_several() -> None:
     cache = filled(30)
     cache.put("d", "D", size_bytes=20)
     assert kept(cache) == {"a", "d"}
     assert cache.size_bytes == 30
 
 
-def test_what_does_not_fit_at_all_is_not_kept() -> None:
+def test_a_value_larger_than_the_cache_is_not_kept() -> None:
     cache = filled(30)
     cache.put("d", "D", size_bytes=31)
     assert (kept(cache), cache.size_bytes) == (set(), 0)
 
 
-def test_those_used_last_stay_whatever_they_take() -> None:
+def test_the_most_recently_used_values_are_kept() -> None:
     cache = filled(0, at_least=2)
     assert kept(cache) == {"a", "c"}
 
@@ -61,6 +61,6 @@ def test_clearing_leaves_nothing() -> None:
     assert (kept(cache), len(cache), cache.size_bytes) == (set(), 0, 0)
 
 
-def test_it_arrives_empty_in_another_process() -> None:
+def test_a_cache_is_empty_in_another_process() -> None:
     cache = pickle.loads(pickle.dumps(filled(30, at_least=1)))
     assert (len(cache), cache.limit_bytes) == (0, 30)

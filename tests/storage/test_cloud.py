@@ -29,7 +29,7 @@ def names(store: WritableStore, directory: str, start_from: str = "") -> list[st
     return [found.path for found in store.list(directory, start_from=start_from)]
 
 
-def test_a_listing_is_by_name_from_a_name_on_and_has_no_folders(store: WritableStore) -> None:
+def test_a_listing_is_sorted_starts_after_a_name_and_has_no_folders(store: WritableStore) -> None:
     fill(store, "log/b", "log/a", "log/c", "log/deep/x", "log2/y", "other")
     assert names(store, "log") == ["log/a", "log/b", "log/c"]
     assert names(store, "log", "b") == ["log/b", "log/c"]
@@ -69,7 +69,7 @@ def test_an_empty_object_has_no_tail(store: WritableStore) -> None:
     assert list(store.read_chunks("empty", chunk_bytes=8)) == []
 
 
-def test_what_is_missing_or_too_short_is_a_typed_error(store: WritableStore) -> None:
+def test_a_missing_or_too_short_object_is_a_typed_error(store: WritableStore) -> None:
     fill(store, "short")
     for read in (store.read, store.head, lambda p: list(store.read_chunks(p, chunk_bytes=1))):
         with pytest.raises(ObjectNotFoundError):
@@ -90,7 +90,7 @@ def test_one_create_succeeds_and_an_overwrite_replaces(store: WritableStore) -> 
     assert store.read("log/1") == b"third"
 
 
-def test_many_are_deleted_and_a_missing_one_is_no_error(store: WritableStore) -> None:
+def test_many_objects_are_deleted_and_a_missing_one_is_no_error(store: WritableStore) -> None:
     fill(store, "x/1", "x/2", "x/3")
     store.delete(["x/1", "x/never", "x/3"])
     assert names(store, "x") == ["x/2"]
@@ -99,13 +99,13 @@ def test_many_are_deleted_and_a_missing_one_is_no_error(store: WritableStore) ->
         store.persist(["x/2", "x/1"])
 
 
-def test_a_pickled_store_reads_with_a_client_of_its_own(place: Place) -> None:
+def test_a_pickled_store_has_its_own_client(place: Place) -> None:
     fill(place.store("pickled"), "a")
     copy = pickle.loads(pickle.dumps(place.store("pickled")))
     assert copy.read("a") == b"a"
 
 
-def test_the_mark_of_an_object_changes_with_it(remote: Place) -> None:
+def test_the_etag_of_an_object_changes_with_it(remote: Place) -> None:
     store = remote.store("marks")
     store.put("a", b"one", mode=PutMode.OVERWRITE)
     first = next(store.list("")).etag
@@ -123,7 +123,7 @@ print(wiring.open_store(sys.argv[1], options=options).read("a"))
 """
 
 
-def test_a_process_that_exits_right_after_a_request_exits_well(s3: Place) -> None:
+def test_a_process_may_exit_right_after_a_request(s3: Place) -> None:
     fill(s3.store("exit"), "a")
     command = [sys.executable, "-c", LEAVE_AT_ONCE, s3.uri("exit"), json.dumps(s3.options)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(6)]

@@ -21,7 +21,7 @@ def tally(meter: Meter) -> tuple[int, int, int]:
     return meter.counts.requests, meter.counts.files_read, meter.counts.bytes_read
 
 
-def test_a_listing_is_a_request_but_no_file() -> None:
+def test_a_listing_counts_as_a_request_but_not_as_a_file() -> None:
     store, meter = counted()
     assert len(list(store.list("log"))) == 2
     assert tally(meter) == (1, 0, 0)
@@ -40,7 +40,7 @@ def test_a_stream_of_chunks_is_one_request(path: str, size: int) -> None:
     assert tally(meter) == (1, 1, size)
 
 
-def test_a_stream_that_is_left_early_counts_by_what_it_gave() -> None:
+def test_a_partly_read_stream_counts_the_bytes_returned() -> None:
     faulty = FaultyStore(MemoryStore({"log/a": DATA}), {})
     store, meter = counted(faulty)
     chunks = store.read_chunks("log/a", chunk_bytes=1000)
@@ -50,7 +50,7 @@ def test_a_stream_that_is_left_early_counts_by_what_it_gave() -> None:
     assert faulty.open_files == 0
 
 
-def test_a_file_that_is_read_again_is_a_request_but_no_other_file() -> None:
+def test_a_file_that_is_read_again_counts_as_a_request_but_not_as_a_file() -> None:
     store, meter = counted()
     store.read("log/a")
     assert sum(map(len, store.read_chunks("log/a", chunk_bytes=999))) == len(DATA)
@@ -67,7 +67,7 @@ def test_every_range_of_an_open_file_is_a_request() -> None:
     assert tally(meter) == (2, 0, 50_000)
 
 
-def test_an_open_file_ends_where_it_ends() -> None:
+def test_an_open_file_ends_at_its_size() -> None:
     store, meter = counted()
     with store.open("log/a") as file:
         assert file.read() == DATA
@@ -76,7 +76,7 @@ def test_an_open_file_ends_where_it_ends() -> None:
     assert meter.counts.bytes_read == len(DATA)
 
 
-def test_what_failed_is_not_counted_and_what_was_tried_again_is() -> None:
+def test_failures_are_not_counted_and_retries_are() -> None:
     store, meter = counted(FaultyStore(MemoryStore({"log/a": DATA}), {0: Fault()}))
     retrier = Retrier(sleep=lambda _: None, on_retry=lambda *_: meter.count(retries=1))
     assert RetryingStore(store, retrier=retrier).read("log/a") == DATA

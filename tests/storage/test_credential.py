@@ -22,7 +22,7 @@ def without_keys(place: Place) -> dict[str, Any]:
     return {name: value for name, value in place.options.items() if "key" not in name}
 
 
-def test_a_provider_is_asked_for_credentials(s3: Place) -> None:
+def test_credentials_come_from_a_provider(s3: Place) -> None:
     s3.store("provider").put("a", b"1", mode=PutMode.OVERWRITE)
     asked: list[int] = []
 

@@ -18,7 +18,7 @@ def bucket_of(names: Iterable[str], *, tokens: bool, offsets: bool) -> Bucket:
 @pytest.mark.parametrize(
     "known", [{"tokens": True, "offsets": True}, {"tokens": False, "offsets": True}]
 )
-def test_a_listing_without_continuation_tokens_goes_on_after_its_last_name(
+def test_a_listing_without_continuation_tokens_continues_after_its_last_name(
     count: int, known: dict[str, bool]
 ) -> None:
     names = [f"{number:06}" for number in range(count)]
@@ -29,7 +29,7 @@ def test_a_listing_without_continuation_tokens_goes_on_after_its_last_name(
         assert next(store.list("log", start_from="000500")).path == "log/000500"
 
 
-def test_a_listing_that_cannot_go_on_is_an_error() -> None:
+def test_a_listing_that_cannot_continue_is_an_error() -> None:
     names = [f"{number:06}" for number in range(1500)]
     bucket = bucket_of(names, tokens=False, offsets=False)
     with served(bucket) as options:

@@ -30,26 +30,26 @@ def test_a_listing_is_sorted_and_holds_no_folders(store: LocalStore) -> None:
     assert [o.path for o in store.list("log")] == ["log/a", "log/b", "log/c"]
 
 
-def test_a_listing_starts_where_it_is_told(store: LocalStore) -> None:
+def test_a_listing_starts_at_the_given_name(store: LocalStore) -> None:
     assert [o.path for o in store.list("log", start_from="b")] == ["log/b", "log/c"]
 
 
-def test_a_listing_tells_size_and_time(store: LocalStore, tmp_path: Path) -> None:
+def test_a_listing_has_sizes_and_times(store: LocalStore, tmp_path: Path) -> None:
     os.utime(tmp_path / "log" / "a", ns=(5_999_999, 5_999_999))
     first = next(store.list("log"))
     assert (first.size_bytes, first.modified_ms) == (10, 5)
 
 
-def test_a_folder_that_is_not_there_is_empty(store: LocalStore) -> None:
+def test_a_missing_folder_is_empty(store: LocalStore) -> None:
     assert list(store.list("nowhere")) == []
 
 
-def test_a_dangling_link_is_as_if_not_there(store: LocalStore, tmp_path: Path) -> None:
+def test_a_dangling_link_is_ignored(store: LocalStore, tmp_path: Path) -> None:
     (tmp_path / "log" / "z").symlink_to(tmp_path / "gone")
     assert "log/z" not in [o.path for o in store.list("log")]
 
 
-def test_a_file_deleted_during_the_listing_of_a_tree_is_as_if_not_there(
+def test_a_file_deleted_during_the_listing_of_a_tree_is_ignored(
     store: LocalStore, tmp_path: Path
 ) -> None:
     listing = store.list_tree("log")
@@ -83,7 +83,7 @@ def test_a_missing_file_is_a_typed_error(store: LocalStore) -> None:
             read("log/none")
 
 
-def test_a_failure_that_will_stay_is_told_as_such(store: LocalStore, tmp_path: Path) -> None:
+def test_a_permanent_failure_is_reported_as_permanent(store: LocalStore, tmp_path: Path) -> None:
     with pytest.raises(StoreFailedError) as raised:
         store.read("log/nested")
     assert not raised.value.transient
@@ -94,7 +94,7 @@ def test_a_failure_that_will_stay_is_told_as_such(store: LocalStore, tmp_path: P
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ETIMEDOUT, errno.ECONNRESET, errno.EAGAIN])
-def test_a_failure_that_may_pass_is_told_as_such(
+def test_a_transient_failure_is_reported_as_transient(
     number: int, store: LocalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -140,7 +140,7 @@ def test_an_address_is_a_path_or_a_uri(tmp_path: Path) -> None:
     assert local_root(str(tmp_path)) == str(tmp_path)
 
 
-def test_a_disk_without_room_says_so(store: LocalStore, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(store: LocalStore, tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4, limits[1]))
     try:

@@ -84,13 +84,13 @@ def test_an_unknown_scheme_names_the_known_ones() -> None:
         (Service.GCS, "google_application_credentials", "application_credentials"),
     ],
 )
-def test_the_names_of_other_libraries_are_taken(
+def test_the_option_names_of_other_libraries_are_accepted(
     service: Service, given: str, expected: str
 ) -> None:
     assert parse_options(service, {given: "x"}).store == {expected: "x"}
 
 
-def test_client_options_switches_and_locks_of_other_writers_are_taken() -> None:
+def test_client_options_switches_and_locks_of_other_writers_are_accepted() -> None:
     given = {"AWS_ALLOW_HTTP": "true", "timeout": "5s", "AWS_S3_LOCKING_PROVIDER": "dynamodb"}
     options = parse_options(Service.S3, given | {"anonymous": "yes"})
     assert options.client == {"allow_http": True, "timeout": "5s"}
@@ -151,7 +151,7 @@ def test_a_profile_gives_keys_and_region(tmp_path: Path, monkeypatch: pytest.Mon
         profile_options("sea", {}, store_address="s3://b")
 
 
-def test_secrets_are_in_no_text_of_a_table_or_store() -> None:
+def test_no_text_of_a_table_or_store_contains_a_secret() -> None:
     options = {"access_key_id": "K", "secret_access_key": SECRET, "region": "us-east-1"}
     table = Table("s3://b/t", storage_options=options)
     store = open_store("s3://b/t", options=options)

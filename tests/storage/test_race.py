@@ -21,7 +21,7 @@ ROUNDS = int(os.environ.get("HEADRACE_RACE_ROUNDS", "25"))
 
 
 @pytest.mark.timeout(1200)
-def test_of_many_processes_exactly_one_creates_each_object(place: Place) -> None:
+def test_exactly_one_of_many_processes_creates_each_object(place: Place) -> None:
     command = [sys.executable, "-m", "tests.emulator.race"]
     racers = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -65,7 +65,7 @@ def behind(place: Place, endpoint: str) -> dict[str, str]:
     return options
 
 
-def test_a_create_whose_answer_is_lost_is_ours_and_anothers_is_not(remote: Place) -> None:
+def test_a_create_whose_response_is_lost_succeeds_only_for_its_writer(remote: Place) -> None:
     with relayed(remote.endpoint, every=2) as relay:
         store = open_writable_store(remote.uri("lost"), options=behind(remote, relay.endpoint))
         for number in range(20):
@@ -80,7 +80,7 @@ def test_a_create_whose_answer_is_lost_is_ours_and_anothers_is_not(remote: Place
     ]
 
 
-def test_commits_whose_answers_are_lost_are_never_doubled_and_never_lost(remote: Place) -> None:
+def test_commits_whose_responses_are_lost_are_never_duplicated_or_lost(remote: Place) -> None:
     body = CommitBody(operation="WRITE")
     with relayed(remote.endpoint, every=3) as relay:
         store = open_writable_store(remote.uri("commits"), options=behind(remote, relay.endpoint))

@@ -122,7 +122,7 @@ def test_a_checkpoint_that_is_replaced_is_read_as_one_version_or_not_at_all(
     assert bucket.reads[CHECKPOINT] < 100
 
 
-def test_a_checkpoint_of_which_each_answer_is_another_version_is_given_up(
+def test_a_checkpoint_replaced_at_every_read_is_abandoned(
     tables: tuple[dict[str, bytes], dict[str, bytes]],
 ) -> None:
     old, new = tables

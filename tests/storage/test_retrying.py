@@ -67,7 +67,7 @@ def patient(plan: dict[int, Fault], **policy: int) -> Patient:
 @pytest.mark.property
 @given(plans, st.integers(1, 6000))
 @settings(max_examples=examples(200))
-def test_chunks_are_whole_whatever_breaks_in_between(
+def test_chunks_are_complete_despite_failures_in_between(
     plan: dict[int, Fault], chunk_bytes: int
 ) -> None:
     case = patient(plan)
@@ -89,7 +89,7 @@ def test_chunks_are_whole_whatever_breaks_in_between(
     ),
 )
 @settings(max_examples=examples(200))
-def test_an_open_file_is_as_if_nothing_had_broken(
+def test_an_open_file_hides_transient_failures(
     plan: dict[int, Fault], steps: list[tuple[str, int]]
 ) -> None:
     case = patient(plan)
@@ -107,7 +107,7 @@ def test_an_open_file_is_as_if_nothing_had_broken(
     assert case.store.open_files == 0
 
 
-def test_arrow_reads_parquet_through_a_store_that_fails_now_and_then() -> None:
+def test_arrow_reads_parquet_through_an_unreliable_store() -> None:
     table = pa.table({"number": list(range(50_000))})
     sink = io.BytesIO()
     pq.write_table(table, sink, row_group_size=10_000)
@@ -121,14 +121,14 @@ def test_arrow_reads_parquet_through_a_store_that_fails_now_and_then() -> None:
     assert faulty.open_files == 0
 
 
-def test_listings_and_whole_reads_are_tried_again() -> None:
+def test_listings_and_whole_reads_are_retried() -> None:
     case = patient({0: Fault(), 2: Fault(), 3: Fault()})
     assert [found.path for found in case.retrying.list("log")] == ["log/a", "log/b"]
     assert case.retrying.read("log/a") == DATA
     assert case.told == [("log", 1), ("log/a", 1), ("log/a", 2)]
 
 
-def test_waiting_doubles_and_ends_with_the_attempts() -> None:
+def test_waits_double_and_end_with_the_attempts() -> None:
     case = patient(dict.fromkeys(range(9), Fault()), attempts=4, backoff_ms=50)
     with pytest.raises(StoreFailedError, match="the line broke"):
         case.retrying.read("log/a")
@@ -136,7 +136,7 @@ def test_waiting_doubles_and_ends_with_the_attempts() -> None:
     assert [attempt for _, attempt in case.told] == [1, 2, 3]
 
 
-def test_readers_that_failed_together_come_back_apart() -> None:
+def test_readers_that_failed_together_retry_at_different_times() -> None:
     slept: list[float] = []
     for jitter in (0.0, 0.5):
         store = FaultyStore(MemoryStore(OBJECTS), {0: Fault()})
@@ -146,7 +146,7 @@ def test_readers_that_failed_together_come_back_apart() -> None:
     assert slept == [0.5, 0.75]
 
 
-def test_no_try_starts_after_the_deadline() -> None:
+def test_no_attempt_starts_after_the_deadline() -> None:
     faults = dict.fromkeys(range(99), Fault())
     case = patient(faults, attempts=99, backoff_ms=100, deadline_ms=1000)
     with pytest.raises(StoreFailedError):
@@ -154,13 +154,13 @@ def test_no_try_starts_after_the_deadline() -> None:
     assert case.slept == [0.1, 0.2, 0.4]
 
 
-def test_a_stream_has_its_patience_anew_for_every_chunk() -> None:
+def test_every_chunk_of_a_stream_has_its_own_attempts() -> None:
     plan = {number: Fault(after_bytes=1) for number in range(0, 60, 3)}
     case = patient(plan, attempts=2)
     assert b"".join(case.retrying.read_chunks("log/a", chunk_bytes=1000)) == DATA
 
 
-def test_what_is_not_there_is_not_asked_for_again() -> None:
+def test_a_missing_object_is_not_requested_again() -> None:
     case = patient({})
     for read in (
         case.retrying.read,
@@ -180,7 +180,7 @@ def test_what_is_not_there_is_not_asked_for_again() -> None:
         IsADirectoryError(errno.EISDIR, "a folder"),
     ],
 )
-def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
+def test_a_permanent_failure_is_not_retried(error: Exception) -> None:
     case = patient({0: Fault(error)})
     with pytest.raises(StoreFailedError) as raised:
         case.retrying.read("log/a")
@@ -188,7 +188,7 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
     assert case.told == []
 
 
-def test_an_object_that_vanishes_in_the_middle_is_missing() -> None:
+def test_an_object_deleted_during_a_read_is_missing() -> None:
     memory = MemoryStore(OBJECTS)
     case = Patient(FaultyStore(memory, {1: Fault()}))
     chunks = case.retrying.read_chunks("log/a", chunk_bytes=1000)
@@ -198,7 +198,7 @@ def test_an_object_that_vanishes_in_the_middle_is_missing() -> None:
         next(chunks)
 
 
-def test_an_object_that_becomes_shorter_is_no_shorter_answer() -> None:
+def test_an_object_that_becomes_shorter_is_an_error() -> None:
     memory = MemoryStore(OBJECTS)
     case = Patient(FaultyStore(memory, {1: Fault()}))
     chunks = case.retrying.read_chunks("log/a", chunk_bytes=1000)
@@ -209,7 +209,7 @@ def test_an_object_that_becomes_shorter_is_no_shorter_answer() -> None:
     assert case.store.open_files == 0
 
 
-def test_a_stream_that_is_left_early_is_released() -> None:
+def test_a_partly_read_stream_is_released() -> None:
     case = patient({1: Fault(after_bytes=10)})
     chunks = case.retrying.read_chunks("log/a", chunk_bytes=1000)
     assert [len(next(chunks)) for _ in range(3)] == [1000, 10, 1000]

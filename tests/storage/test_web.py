@@ -43,7 +43,7 @@ def server(lake: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_a_table_is_read_by_the_index_pages_of_a_server(server: str, lake: Path) -> None:
+def test_a_table_is_read_through_the_index_pages_of_a_server(server: str, lake: Path) -> None:
     remote, local = Table(f"{server}/events"), Table(lake / "events")
     for version in (None, 0, 1):
         assert [file.path for file in remote.snapshot(version).scan()] == [
@@ -57,7 +57,7 @@ def test_a_web_server_is_not_written_to(server: str) -> None:
         store.put("x", b"", mode=PutMode.CREATE)
 
 
-def test_a_server_without_listings_says_so() -> None:
+def test_a_server_without_listings_is_reported() -> None:
     def answer(method: str, path: str) -> Answer:
         return Answer(501) if method == "PROPFIND" else Answer(200, b"welcome to " + path.encode())
 

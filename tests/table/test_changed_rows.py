@@ -94,7 +94,7 @@ def test_conditions_are_exact(fed: Path) -> None:
         Table(fed).change_rows(where="_change_type = 'insert'")
 
 
-def test_a_range_without_commits_is_empty_and_has_its_schema(fed: Path) -> None:
+def test_an_empty_range_has_its_schema(fed: Path) -> None:
     reader = Table(fed).change_rows(datetime.now(UTC) + timedelta(days=1))
     assert reader.schema.names == ["id", "city", *SPECIAL, "_commit_timestamp"]
     assert reader.read_all().num_rows == 0
@@ -198,7 +198,7 @@ def test_an_update_by_vector_and_new_file_is_refused_too(lake: Callable[..., Lak
         ours(table.path)
 
 
-def test_partitions_that_are_replaced_by_others_are_derived(lake: Callable[..., Lake]) -> None:
+def test_replaced_partitions_are_derived(lake: Callable[..., Lake]) -> None:
     table = lake(partitioned=True)
     table.commit(table.add([1, 2], "a"), table.add([1], "b"))
     table.commit(table.remove("1.parquet"), table.add([1, 2], "c"))
@@ -208,7 +208,7 @@ def test_partitions_that_are_replaced_by_others_are_derived(lake: Callable[..., 
         ours(table.path)
 
 
-def test_files_that_only_move_rows_change_none(lake: Callable[..., Lake]) -> None:
+def test_commits_that_only_move_rows_change_none(lake: Callable[..., Lake]) -> None:
     table = lake()
     table.commit(table.add([1], "a"), table.add([2], "a"))
     lines = [table.remove("1.parquet"), table.remove("2.parquet"), table.add([1, 2], "a")]
@@ -248,7 +248,7 @@ def test_random_histories_are_exact_or_refused(
         assert changed == lake.difference(version)
 
 
-def test_a_column_that_is_gone_is_not_lost_silently(tmp_path: Path) -> None:
+def test_a_dropped_column_is_not_lost_silently(tmp_path: Path) -> None:
     both, one = ([field("id", "long"), field("n", "long")], [field("id", "long")])
     path = write_data(tmp_path, "a.parquet", pa.table({"id": [1], "n": [2]}))
     first, second = table_lines(both), table_lines(one)
@@ -260,7 +260,7 @@ def test_a_column_that_is_gone_is_not_lost_silently(tmp_path: Path) -> None:
     assert ours(tmp_path, 2) == Counter()
 
 
-def test_a_column_that_is_new_is_null_in_older_rows(tmp_path: Path) -> None:
+def test_a_new_column_is_null_in_older_rows(tmp_path: Path) -> None:
     write_deltalake(tmp_path, pa.table({"id": [1]}))
     rows = pa.table({"id": [2], "n": [3]})
     write_deltalake(tmp_path, rows, mode="append", schema_mode="merge")
@@ -293,7 +293,7 @@ def dated(tmp_path: Path) -> Path:
     ],
     ids=str,
 )
-def test_a_range_is_of_versions_or_times(
+def test_a_range_consists_of_versions_or_times(
     dated: Path, start: Any, end: Any, expected: list[int]
 ) -> None:
     assert [change.version for change in Table(dated).changes(start, end)] == expected
@@ -311,12 +311,12 @@ def test_times_whose_commits_may_have_been_cleaned_up_are_refused(dated: Path) -
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "soon", None, True])
-def test_what_is_neither_a_version_nor_a_time_is_refused(dated: Path, wrong: Any) -> None:
+def test_a_bound_that_is_neither_a_version_nor_a_time_is_refused(dated: Path, wrong: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="start"):
         Table(dated).changes(wrong)
 
 
-def test_history_is_what_deltalake_tells(fed: Path) -> None:
+def test_history_equals_that_of_deltalake(fed: Path) -> None:
     entries = Table(fed).history()
     expected = DeltaTable(fed).history()
     assert [(e.version, e.operation) for e in entries] == [
@@ -329,12 +329,12 @@ def test_history_is_what_deltalake_tells(fed: Path) -> None:
     assert all("delta-rs" in (entry.engine or "") for entry in entries)
 
 
-def test_history_reads_no_more_commits_than_asked_for(fed: Path) -> None:
+def test_history_reads_no_more_commits_than_requested(fed: Path) -> None:
     assert [entry.version for entry in Table(fed).history(2)] == [5, 4]
     assert Table(fed).history(limit=0) == []
 
 
-def test_history_takes_whatever_writers_noted(tmp_path: Path) -> None:
+def test_history_accepts_any_commit_info(tmp_path: Path) -> None:
     odd: dict[str, Any] = {
         "operation": 7,
         "operationMetrics": {"numFiles": "12", "rate": "0.5", "text": "\uff11"},
@@ -352,7 +352,7 @@ def test_history_takes_whatever_writers_noted(tmp_path: Path) -> None:
     assert first.version == 0
 
 
-def test_the_time_of_an_entry_is_the_one_that_time_travel_goes_by(dated: Path) -> None:
+def test_the_time_of_an_entry_is_the_one_used_for_time_travel(dated: Path) -> None:
     early = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
     write_commit(dated, 2, [add("2"), commit_info()], modified_ms=int(early * 1000))
     table = Table(dated)
@@ -360,7 +360,7 @@ def test_the_time_of_an_entry_is_the_one_that_time_travel_goes_by(dated: Path) -
         assert table.snapshot(as_of=entry.time).version == entry.version
 
 
-def test_a_writer_s_own_note_is_kept(tmp_path: Path) -> None:
+def test_the_user_name_of_a_commit_is_kept(tmp_path: Path) -> None:
     write_deltalake(
         tmp_path,
         pa.table({"id": [1]}),
@@ -387,7 +387,7 @@ def test_following_begins_with_the_next_commit(dated: Path) -> None:
     assert [change.path for change in next(following)] == ["4"]
 
 
-def test_a_table_that_was_replaced_is_not_followed(dated: Path) -> None:
+def test_a_replaced_table_is_not_followed(dated: Path) -> None:
     following = Table(dated).follow(3, poll_s=0.01)
     next(following)
     lines = opening()
@@ -399,12 +399,12 @@ def test_a_table_that_was_replaced_is_not_followed(dated: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, "1", None, float("nan"), float("inf"), True])
-def test_a_wait_is_a_number_of_seconds(dated: Path, wrong: Any) -> None:
+def test_an_invalid_wait_is_refused(dated: Path, wrong: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="poll_s"):
         next(Table(dated).follow(poll_s=wrong))
 
 
-def test_a_time_that_no_calendar_has_is_none(tmp_path: Path) -> None:
+def test_a_time_outside_the_calendar_is_null(tmp_path: Path) -> None:
     properties = {"delta.enableInCommitTimestamps": "true"}
     write_history(tmp_path, [[*opening(**properties), commit_info(timestamp_ms=1 << 60)]])
     (entry,) = Table(tmp_path).history()

@@ -79,7 +79,7 @@ def table(tmp_path: Path) -> Path:
         ("id <=> 7", 1, 2),
     ],
 )
-def test_only_files_that_leave_doubts_are_read(
+def test_only_files_whose_statistics_prove_nothing_are_read(
     table: Path, where: str | None, rows: int, read: int
 ) -> None:
     snapshot = Table(table).snapshot()
@@ -90,7 +90,7 @@ def test_only_files_that_leave_doubts_are_read(
 
 
 @pytest.mark.parametrize("kept", Statistics)
-def test_statistics_of_checkpoints_count_in_every_form(tmp_path: Path, kept: Statistics) -> None:
+def test_statistics_of_checkpoints_are_used_in_every_form(tmp_path: Path, kept: Statistics) -> None:
     lines = table_lines([field("id", "long")])
     commits = [[*lines, *(add(f"{n}.parquet", stats=statistics(n + 1)) for n in range(5))]]
     write_history(tmp_path, commits)
@@ -102,7 +102,7 @@ def test_statistics_of_checkpoints_count_in_every_form(tmp_path: Path, kept: Sta
 
 
 @pytest.mark.parametrize("told", ['{"numRecords": 0}', '{"numRecords": -3}', '{"numRecords": "3"}'])
-def test_statistics_that_contradict_a_vector_are_not_believed(tmp_path: Path, told: str) -> None:
+def test_statistics_that_contradict_a_vector_are_not_used(tmp_path: Path, told: str) -> None:
     lines = table_lines([field("id", "long")])
     path = write_data(tmp_path, "a.parquet", pa.table({"id": [1, 2, 3]}))
     deleted = inline_vector([1])

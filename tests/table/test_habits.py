@@ -28,7 +28,7 @@ def test_the_first_argument_may_be_given_by_position(table: Table) -> None:
     assert table.snapshot().scan("id = 1").where == "id = 1"
 
 
-def test_snapshots_of_one_version_are_equal_whatever_they_were_built_on(tmp_path: Path) -> None:
+def test_snapshots_of_one_version_are_equal_whatever_their_base(tmp_path: Path) -> None:
     history = [[*opening(), add("a")], [add("b")]]
     path = write_history(tmp_path, history)
     by_commits = Table(path).snapshot()
@@ -110,7 +110,7 @@ def _field(name: str, kind: object, physical: str, number: int) -> dict[str, obj
 
 
 @pytest.mark.parametrize("stats", [None, "", "{", "[]", "7", '{"numRecords": -1}', "{}"])
-def test_statistics_that_say_nothing_are_none(tmp_path: Path, stats: str | None) -> None:
+def test_unknown_statistics_are_none(tmp_path: Path, stats: str | None) -> None:
     (file,) = (
         Table(write_history(tmp_path, [[*opening(), add("a", stats=stats)]])).snapshot().scan()
     )
@@ -132,19 +132,19 @@ def test_statistics_that_say_nothing_are_none(tmp_path: Path, stats: str | None)
         ("2026-03-01T01:00+01:00", datetime(2026, 3, 1, tzinfo=UTC)),
     ],
 )
-def test_times_may_be_words(text: str, expected: datetime) -> None:
+def test_times_may_be_relative(text: str, expected: datetime) -> None:
     assert milliseconds(text, now=NOW) == expected.timestamp() * 1000
 
 
 @pytest.mark.parametrize(
     "text", ["", "soon", "2 moons ago", "2 months ago", "-1 days ago", "999999999 weeks ago", "3"]
 )
-def test_what_is_not_a_time_is_refused(table: Table, text: str) -> None:
+def test_an_invalid_time_is_refused(table: Table, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match="as_of"):
         table.snapshot(as_of=text)
 
 
-def test_time_travel_takes_words(tmp_path: Path) -> None:
+def test_time_travel_accepts_relative_times(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     for version, ago in enumerate((timedelta(days=3), timedelta(hours=2))):
         lines = [*opening(), commit_info()] if version == 0 else [add("a")]

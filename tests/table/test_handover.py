@@ -62,7 +62,7 @@ def rows_of(given: Any) -> list[tuple[Any, ...]]:
 AWKWARD = [(1, "a"), (3, None), (4, None), (5, None)]
 
 
-def test_any_library_takes_a_snapshot(plain: Snapshot) -> None:
+def test_any_library_accepts_a_snapshot(plain: Snapshot) -> None:
     expected = rows_of(DeltaTable(plain.table.uri).to_pyarrow_table().select(plain.schema.names))
     assert rows_of(plain) == expected
     assert rows_of(pl.DataFrame(plain).to_arrow()) == expected
@@ -71,7 +71,7 @@ def test_any_library_takes_a_snapshot(plain: Snapshot) -> None:
     assert rows_of(plain.to_pyarrow_table()) == expected
 
 
-def test_every_way_out_applies_vectors_and_mapping(awkward: Snapshot) -> None:
+def test_every_conversion_applies_vectors_and_mapping(awkward: Snapshot) -> None:
     assert rows_of(awkward) == AWKWARD
     assert rows_of(pl.DataFrame(awkward).to_arrow()) == AWKWARD
     assert rows_of(awkward.to_polars().collect().to_arrow()) == AWKWARD
@@ -81,7 +81,7 @@ def test_every_way_out_applies_vectors_and_mapping(awkward: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("make", ["files", "rows", "changes"])
-def test_an_empty_answer_has_its_schema(tmp_path: Path, make: str) -> None:
+def test_an_empty_result_has_its_schema(tmp_path: Path, make: str) -> None:
     table = Table(write_history(tmp_path, [opening()]))
     given: Any = {
         "files": table.snapshot().scan(),
@@ -94,7 +94,7 @@ def test_an_empty_answer_has_its_schema(tmp_path: Path, make: str) -> None:
     assert duckdb.sql("FROM given").columns == frame.columns
 
 
-def test_any_library_takes_the_files_of_a_scan(plain: Snapshot) -> None:
+def test_any_library_accepts_the_files_of_a_scan(plain: Snapshot) -> None:
     scan = plain.scan("city = 'Bern'")
     paths = sorted(file.path for file in scan)
     assert sorted(pl.DataFrame(scan)["path"]) == paths
@@ -103,13 +103,13 @@ def test_any_library_takes_the_files_of_a_scan(plain: Snapshot) -> None:
     assert duckdb.sql(per_city).fetchall() == [("Bern", len(paths))]
 
 
-def test_files_of_a_table_without_partitions_are_taken_too(awkward: Snapshot) -> None:
+def test_files_of_a_table_without_partitions_are_accepted_too(awkward: Snapshot) -> None:
     scan = awkward.scan()
     total = sum(file.size_bytes for file in scan)
     assert duckdb.sql("SELECT sum(size_bytes) FROM scan").fetchall() == [(total,)]
 
 
-def test_changes_of_files_are_taken(plain: Snapshot) -> None:
+def test_changes_of_files_are_accepted(plain: Snapshot) -> None:
     changes = plain.table.changes(0)
     told = duckdb.sql("SELECT version, kind, count(*) FROM changes GROUP BY ALL ORDER BY ALL")
     listed = list(changes)
@@ -118,7 +118,7 @@ def test_changes_of_files_are_taken(plain: Snapshot) -> None:
     ]
 
 
-def test_readers_of_rows_are_taken_and_carry_their_schema(plain: Snapshot) -> None:
+def test_readers_of_rows_are_accepted_and_have_a_schema(plain: Snapshot) -> None:
     assert pa.schema(plain.rows(columns=["id"])).names == ["id"]
     assert pl.DataFrame(plain.rows("id < 2", columns=["id"])).height == 4
 
@@ -130,7 +130,7 @@ def test_rows_are_iterated_in_asyncio(plain: Snapshot) -> None:
     assert asyncio.run(count()) == 16
 
 
-def test_leaving_rows_in_asyncio_ends_the_reading(plain: Snapshot) -> None:
+def test_leaving_rows_in_asyncio_ends_the_read(plain: Snapshot) -> None:
     async def first() -> int:
         reader = plain.rows(rows_per_batch=1)
         async for batch in reader:
@@ -140,7 +140,7 @@ def test_leaving_rows_in_asyncio_ends_the_reading(plain: Snapshot) -> None:
     assert asyncio.run(first()) == 1
 
 
-def test_a_lazy_frame_reads_what_a_query_needs(plain: Snapshot) -> None:
+def test_a_lazy_frame_reads_only_what_a_query_needs(plain: Snapshot) -> None:
     frame = plain.to_polars()
     expected = pl.DataFrame(plain).filter(pl.col("day") > date(2026, 1, 1), pl.col("id") != 5)
     query = frame.filter(pl.col("day") > date(2026, 1, 1), pl.col("id") != 5)
@@ -166,14 +166,12 @@ def test_a_lazy_frame_reads_what_a_query_needs(plain: Snapshot) -> None:
     ],
     ids=str,
 )
-def test_filters_of_polars_mean_what_they_mean_to_polars(
-    plain: Snapshot, condition: pl.Expr
-) -> None:
+def test_filters_of_polars_keep_their_meaning(plain: Snapshot, condition: pl.Expr) -> None:
     expected = pl.DataFrame(plain).filter(condition).sort("id")
     assert plain.to_polars().filter(condition).collect().sort("id").equals(expected)
 
 
-def test_filters_of_polars_leave_out_files(plain: Snapshot) -> None:
+def test_filters_of_polars_prune_files(plain: Snapshot) -> None:
     seen: list[str | None] = []
     whole = plain.rows
 
@@ -187,14 +185,14 @@ def test_filters_of_polars_leave_out_files(plain: Snapshot) -> None:
     assert seen[-1] == "(`city` = 'Bern' AND `id` > 1)"
 
 
-def test_a_wrong_condition_is_found_before_anything_is_collected(plain: Snapshot) -> None:
+def test_a_wrong_condition_is_reported_before_anything_is_collected(plain: Snapshot) -> None:
     with pytest.raises(UnknownColumnError):
         plain.to_polars("town = 'Bern'")
     with pytest.raises(UnknownColumnError):
         plain.to_pyarrow_dataset("town = 'Bern'")
 
 
-def test_conditions_are_exact_everywhere(plain: Snapshot) -> None:
+def test_conditions_are_exact_in_every_library(plain: Snapshot) -> None:
     where = "id > 5 AND city = 'Basel'"
     expected = rows_of(plain.to_pyarrow_table(where))
     assert expected
@@ -235,7 +233,7 @@ def test_a_dataset_reads_files_with_vectors_and_without(tmp_path: Path) -> None:
     assert duckdb.from_arrow(dataset).aggregate("sum(id)").fetchall() == [(14,)]
 
 
-def test_a_dataset_finds_columns_that_are_spelled_otherwise(tmp_path: Path) -> None:
+def test_a_dataset_finds_columns_in_another_spelling(tmp_path: Path) -> None:
     data = pa.table({"ID": pa.array([1, 2], pa.int64()), "n": pa.array([1, 2], pa.int32())})
     path = write_data(tmp_path, "a.parquet", data)
     lines = table_lines([field("id", "long"), field("n", "long")])
@@ -243,7 +241,7 @@ def test_a_dataset_finds_columns_that_are_spelled_otherwise(tmp_path: Path) -> N
     assert rows_of(snapshot.to_pyarrow_dataset().to_table()) == [(1, 1), (2, 2)]
 
 
-def test_a_damaged_file_is_reported_when_the_dataset_is_made(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_when_the_dataset_is_created(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"not parquet")
     lines = table_lines([field("id", "long")])
     snapshot = Table(write_history(tmp_path, [[*lines, add("a.parquet")]])).snapshot()

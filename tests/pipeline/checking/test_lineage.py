@@ -132,7 +132,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("sql", [*PLANNED, *HARD_TO_PLAN])
-def test_whatever_changes_a_column_is_in_its_lineage(root: Path, sql: str) -> None:
+def test_every_observed_dependency_is_in_the_lineage(root: Path, sql: str) -> None:
     (root / "views" / "v.sql").write_text(sql)
     view = Project.load(root).plan()["v"]
     lineage = view.lineage
@@ -200,7 +200,7 @@ def test_lineage_reaches_the_sources_through_views(
     assert ancestry.rows == ("orders.id",)
 
 
-def test_a_report_has_what_no_scan_takes_over_and_what_windows_are_over(root: Path) -> None:
+def test_a_report_has_unpushed_filters_and_the_columns_of_windows(root: Path) -> None:
     (root / "views" / "v.sql").write_text(
         "SELECT city, sum(amount) AS total, rank() OVER (PARTITION BY city ORDER BY sum(amount)) AS r "
         "FROM orders GROUP BY city, customer HAVING sum(amount) > 5"

@@ -66,7 +66,7 @@ def test_a_run_that_fails_at_planning_starts_no_jvm(tmp_path: Path, views: dict[
     assert "did you mean amount?" in told
 
 
-def test_a_run_that_is_planned_starts_java(tmp_path: Path) -> None:
+def test_a_run_that_passes_planning_starts_java(tmp_path: Path) -> None:
     """Prove that the test above can detect a start of Java."""
     view = "-- @materialise output\nSELECT id FROM orders"
     status, _, started_java = run_project(tmp_path, {"good.sql": view})

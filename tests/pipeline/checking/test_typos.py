@@ -69,7 +69,7 @@ def write_view(root: Path, sql: str) -> None:
     [*(("check", typo) for typo in TYPOS), *(("plan", typo) for typo in TYPOS[::8])],
     ids=lambda value: value.marked if isinstance(value, Typo) else value,
 )
-def test_a_typo_is_found_with_its_place_and_the_nearest_name(
+def test_a_typo_is_reported_with_its_place_and_the_nearest_name(
     root: Path, command: str, typo: Typo
 ) -> None:
     write_view(root, typo.sql)
@@ -83,7 +83,7 @@ def test_a_typo_is_found_with_its_place_and_the_nearest_name(
 
 
 @pytest.mark.parametrize("sql", UNUSUAL)
-def test_a_correct_view_is_not_called_wrong(root: Path, sql: str) -> None:
+def test_a_correct_view_is_accepted(root: Path, sql: str) -> None:
     write_view(root, sql)
     assert list(Project.load(root).plan().views) == ["v"]
 
@@ -93,7 +93,7 @@ def test_spark_accepts_every_unusual_view(judge: Any) -> None:
         assert judge.sql(sql).columns
 
 
-def test_spark_refuses_every_typo_and_its_words_become_place_and_name(
+def test_spark_refuses_every_typo_and_its_error_gives_place_and_name(
     root: Path, spark: Any
 ) -> None:
     write_view(root, "SELECT 1 AS x")
@@ -121,7 +121,7 @@ def test_spark_refuses_every_typo_and_its_words_become_place_and_name(
     assert unnamed == WITHOUT_NAME
 
 
-def test_the_signatures_are_those_that_spark_tells(judge: Any) -> None:
+def test_the_signatures_are_those_of_spark(judge: Any) -> None:
     """Check a sample of the signatures: checking all takes minutes."""
     script = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "make_signatures.py"))
     names = sorted(spark_signatures())[::90]
@@ -130,7 +130,7 @@ def test_the_signatures_are_those_that_spark_tells(judge: Any) -> None:
     assert script["signature_lines"](judge, names) == expected
 
 
-def test_a_run_asks_spark_before_anything_is_written(tmp_path: Path, spark: Any) -> None:
+def test_spark_analyses_a_run_before_anything_is_written(tmp_path: Path, spark: Any) -> None:
     root = write_project(tmp_path / "project")
     (root / "views" / "a.sql").write_text("-- @materialise output\nSELECT id FROM orders")
     (root / "views" / "b.sql").write_text(

@@ -25,7 +25,7 @@ def _views(*topics: str) -> list[str]:
 @pytest.mark.parametrize(
     ("zone", "topics"), [("UTC", ()), ("Europe/Zurich", ("dates",))], ids=["UTC", "Zurich"]
 )
-def test_a_view_of_an_analyst_is_equal_or_refused(
+def test_an_analysts_view_is_equal_or_refused(
     zone: str, topics: tuple[str, ...], session: Any
 ) -> None:
     session.conf.set("spark.sql.session.timeZone", zone)

@@ -103,7 +103,7 @@ def test_a_broken_translation_is_found(answers: dict[str, list[tuple[str, Any]]]
 
 
 @pytest.mark.parametrize("function", sorted({function for _, function, _ in KERNELS}))
-def test_the_same_examples_are_equal_as_it_stands(
+def test_the_same_examples_are_equal_without_a_mutation(
     function: str, answers: dict[str, list[tuple[str, Any]]]
 ) -> None:
     assert tally_of(answers[function]).different == []

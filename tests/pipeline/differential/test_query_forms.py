@@ -171,18 +171,18 @@ def test_a_form_gives_the_same_rows(kind: str, session: Any) -> None:
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_a_form_that_is_not_proven_is_refused_and_its_author_not_blamed(sql: str) -> None:
+def test_an_unproven_form_is_refused_without_being_called_a_mistake(sql: str) -> None:
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
     assert caught.value.refusal.blame is Blame.RUNNER
 
 
-def test_every_function_of_the_catalogue_is_one_of_spark(session: Any) -> None:
+def test_every_catalogue_function_exists_in_spark(session: Any) -> None:
     known = {row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()}
     assert [name for name in (*SCALAR.by_name, *AGGREGATES, *RANKS) if name not in known] == []
 
 
-def test_a_string_as_a_name_is_an_error_of_its_author() -> None:
+def test_a_string_used_as_a_name_is_an_error() -> None:
     with pytest.raises(Refused, match="backticks") as caught:
         Prepared('SELECT k AS "x" FROM everyday', TABLES)
     assert caught.value.refusal.blame is Blame.AUTHOR

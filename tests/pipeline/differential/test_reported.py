@@ -150,7 +150,7 @@ def session(spark: Any) -> Any:
     return own
 
 
-def test_what_was_reported_is_equal_now(session: Any) -> None:
+def test_reported_expressions_are_equal(session: Any) -> None:
     tally = Tally()
     for sql in EQUAL:
         tally.count(sql, Prepared(sql, TABLES).rows(), spark_rows(session, sql))
@@ -159,7 +159,7 @@ def test_what_was_reported_is_equal_now(session: Any) -> None:
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_is_not_proven_is_refused_with_its_place(sql: str) -> None:
+def test_unproven_expressions_are_refused_with_their_place(sql: str) -> None:
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
     assert caught.value.refusal.place(sql) is not None

@@ -109,7 +109,7 @@ def check(session: Any, tables: dict[str, pa.Table], expressions: list[str]) -> 
 @pytest.mark.parametrize(("kind", "form", "written"), [
     (pa.float64(), "<d", double_text), (pa.float32(), "<f", float_text),
 ])  # fmt: skip
-def test_a_float_has_the_text_of_spark_or_none_at_all(
+def test_a_float_has_sparks_text_or_is_refused(
     session: Any, kind: pa.DataType, form: str, written: Any
 ) -> None:
     chance = random.Random(7)

@@ -33,7 +33,7 @@ def questions() -> pa.Table:
     return pa.table({"zone": list(names), "us": micros})
 
 
-def test_every_zone_has_javas_offsets_at_every_kind_of_moment(
+def test_every_zone_has_javas_offsets_around_every_transition(
     spark: Any, questions: pa.Table
 ) -> None:
     session = spark.newSession()
@@ -79,5 +79,5 @@ def test_an_offset_is_read_as_spark_reads_it(name: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     "name", ["", "z", "utc", "Nowhere", "+18:01", "+011", "UTC1", "GMT+", "+1:60"]
 )
-def test_what_is_no_zone_is_none(name: str) -> None:
+def test_an_invalid_zone_is_refused(name: str) -> None:
     assert find_zone(name) is None

@@ -57,7 +57,7 @@ def test_a_small_project_opens_with_its_whole_graph(
     assert opened(small).ask(SHOWN) == ["best", "customers", "orders", "sales"]
 
 
-def test_a_click_on_a_box_tells_about_it(opened: Callable[..., Browser], small: str) -> None:
+def test_a_click_on_a_box_shows_its_view(opened: Callable[..., Browser], small: str) -> None:
     page = opened(small)
     page.click("document.querySelectorAll('.node')[2]")
     page.until(f"{TITLE} === 'sales'")
@@ -65,7 +65,7 @@ def test_a_click_on_a_box_tells_about_it(opened: Callable[..., Browser], small: 
     assert "orders.amount" in page.ask("document.querySelector('#panel').textContent")
 
 
-def test_a_large_project_opens_around_what_the_address_names(
+def test_a_large_project_opens_around_the_view_in_the_address(
     opened: Callable[..., Browser], large: str
 ) -> None:
     page = opened(large, address="#step040")
@@ -73,7 +73,7 @@ def test_a_large_project_opens_around_what_the_address_names(
     assert page.ask(TITLE) == "step040"
 
 
-def test_a_search_leads_to_what_is_found(opened: Callable[..., Browser], large: str) -> None:
+def test_a_search_leads_to_the_result(opened: Callable[..., Browser], large: str) -> None:
     page = opened(large)
     page.click("document.getElementById('search')")
     page.type("p01")
@@ -92,7 +92,7 @@ def test_the_whole_of_a_large_graph_is_a_click_away(
     assert page.ask(f"{SHOWN}.length") == 81
 
 
-def test_what_an_author_writes_is_shown_and_never_run(
+def test_text_of_the_author_is_shown_and_never_executed(
     opened: Callable[..., Browser], tmp_path: Path
 ) -> None:
     page = opened(evil_page(tmp_path / "shop"), address="#evil")
@@ -100,7 +100,7 @@ def test_what_an_author_writes_is_shown_and_never_run(
     assert page.ask("document.querySelectorAll('img').length") == 0
 
 
-def test_the_check_of_complaints_notices_one(browser: Browser, tmp_path: Path) -> None:
+def test_the_check_of_browser_errors_detects_one(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">"
     file.write_text(f"{policy}<script>alert(1)</script>")

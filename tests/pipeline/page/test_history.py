@@ -32,7 +32,7 @@ def view_run(status: ViewStatus, reason: str = "because") -> ViewRun:
     return ViewRun(view="sales", status=status, reason=reason, duration_ms=1500)
 
 
-def test_the_newest_run_says_how_a_view_stands() -> None:
+def test_the_newest_run_gives_the_status_of_a_view() -> None:
     story = tell_story(
         [
             (run_of(2), view_run(ViewStatus.SKIPPED, "nothing changed")),
@@ -54,16 +54,16 @@ def test_a_replay_is_listed_and_changes_nothing() -> None:
     assert story.runs_newest_first[0].note == "replay of run-1: the same"
 
 
-def test_a_run_that_left_a_view_out_says_nothing_of_it() -> None:
+def test_a_run_that_left_a_view_out_is_not_in_its_story() -> None:
     history = [(run_of(2), view_run(ViewStatus.LEFT_OUT)), (run_of(1), view_run(ViewStatus.RAN))]
     assert tell_story(history).status is Status.RAN
 
 
-def test_a_view_that_no_run_touched_has_never_run() -> None:
+def test_a_view_without_a_run_has_never_run() -> None:
     assert tell_story([(run_of(1), None)]).status is Status.NEVER_RUN
 
 
-def test_a_failure_is_told_by_its_code_and_text() -> None:
+def test_a_failure_is_shown_with_code_and_text() -> None:
     failure = Failure(code="SOME_CODE", text="it broke")
     view = ViewRun(view="sales", status=ViewStatus.FAILED, reason="it failed", failure=failure)
     assert tell_story([(run_of(1), view)]).why == "SOME_CODE: it broke"

@@ -39,7 +39,7 @@ def crossings_by_pairs(layers: Layers) -> int:
 
 @pytest.mark.property
 @given(graphs())
-def test_every_view_stands_to_the_right_of_what_it_reads(graph: Graph) -> None:
+def test_every_view_is_to_the_right_of_what_it_reads(graph: Graph) -> None:
     corners = lay_out(graph).corners
     assert all(corners[a][0] + WIDTH < corners[b][0] for a, b in graph.edges)
 
@@ -67,7 +67,7 @@ def test_every_edge_has_its_path(graph: Graph) -> None:
 
 @pytest.mark.property
 @given(graphs())
-def test_crossings_are_counted_as_pair_by_pair(graph: Graph) -> None:
+def test_crossings_equal_a_count_pair_by_pair(graph: Graph) -> None:
     layers = layer(list(graph.nodes), graph.edges)
     assert crossings(layers) == crossings_by_pairs(layers)
 
@@ -91,7 +91,7 @@ def test_a_tree_is_drawn_without_a_crossing() -> None:
 
 @pytest.mark.property
 @given(st.lists(st.floats(-1000, 1000), min_size=1, max_size=12), st.randoms())
-def test_settling_keeps_distances_and_the_wishes_that_can_be(
+def test_settling_keeps_distances_and_is_idempotent(
     wishes: list[float], rng: random.Random
 ) -> None:
     offsets = [0.0]
@@ -104,7 +104,7 @@ def test_settling_keeps_distances_and_the_wishes_that_can_be(
     assert settle(settled, weights, offsets) == pytest.approx(settled)
 
 
-def test_long_edges_out_of_one_node_share_their_way() -> None:
+def test_long_edges_from_one_node_share_a_path() -> None:
     chain = {(i, i + 1) for i in range(5)}
     graph = graph_of(6, chain | {(0, 3), (0, 4), (0, 5)})
     layers = layer(list(graph.nodes), graph.edges)

@@ -43,7 +43,7 @@ def evil_page(root: Path) -> str:
     return render_page(heading, bundle.views, bundle.pins, {"evil": story})
 
 
-def test_nothing_that_an_author_writes_becomes_an_element(tmp_path: Path) -> None:
+def test_text_of_the_author_never_becomes_an_element(tmp_path: Path) -> None:
     tags = Tags(evil_page(tmp_path / "shop")).found
     assert [attributes for tag, attributes in tags if tag == "script"] == [
         {"id": "data", "type": "application/json"},
@@ -53,7 +53,7 @@ def test_nothing_that_an_author_writes_becomes_an_element(tmp_path: Path) -> Non
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
 
 
-def test_the_policy_lets_in_the_pages_own_script_and_style_alone(tmp_path: Path) -> None:
+def test_the_policy_allows_only_the_pages_own_script_and_style(tmp_path: Path) -> None:
     page = project_page(write_project(tmp_path / "shop"))
     policy = next(
         attributes["content"]
@@ -68,12 +68,12 @@ def test_the_policy_lets_in_the_pages_own_script_and_style_alone(tmp_path: Path)
     )
 
 
-def test_the_page_names_no_address_of_a_network(tmp_path: Path) -> None:
+def test_the_page_refers_to_no_network_address(tmp_path: Path) -> None:
     page = project_page(write_project(tmp_path / "shop"))
     assert set(re.findall(r"https?://[\w./]+", page)) == {"http://www.w3.org/2000/svg"}
 
 
-def test_a_view_tells_its_columns_promises_and_origins(tmp_path: Path) -> None:
+def test_a_view_shows_its_columns_promises_and_origins(tmp_path: Path) -> None:
     page = project_page(write_project(tmp_path / "shop"))
     panel = next(part for part in page.split("<template")[1:] if "<h2>sales</h2>" in part)
     text = re.sub(r"<[^>]+>", " ", panel)
@@ -90,11 +90,11 @@ def test_a_query_is_coloured_without_changing_a_character() -> None:
     ]
 
 
-def test_what_is_no_sql_is_shown_as_it_is() -> None:
+def test_text_that_is_not_sql_is_shown_unchanged() -> None:
     assert "".join(sql_element("SELECT 'open").itertext()) == "SELECT 'open"
 
 
-def test_the_data_of_the_page_place_every_node_around_every_node(tmp_path: Path) -> None:
+def test_the_page_has_the_position_of_every_node_around_every_other(tmp_path: Path) -> None:
     page = project_page(write_project(tmp_path / "shop"))
     found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page)
     assert found is not None
@@ -124,7 +124,7 @@ def test_mermaid_shows_who_reads_whom(tmp_path: Path) -> None:
     ]
 
 
-def test_the_command_says_where_the_page_is(tmp_path: Path) -> None:
+def test_the_command_prints_the_path_of_the_page(tmp_path: Path) -> None:
     root = write_project(tmp_path / "shop")
     done = CliRunner().invoke(app, ["docs", str(root)])
     assert done.exit_code == 0
@@ -146,7 +146,7 @@ def test_a_notebook_gets_a_picture_without_a_script(tmp_path: Path, *, is_planne
     assert "2 views, 2 sources" in html
 
 
-def test_the_page_tells_how_views_stand_and_what_a_run_would_do(tmp_path: Path) -> None:
+def test_the_page_shows_the_status_of_views_and_what_a_run_would_do(tmp_path: Path) -> None:
     root = write_project(tmp_path / "shop")
     Project.load(root).run(engine="datafusion").check()
     text = re.sub(r"<[^>]+>", " ", project_page(root))

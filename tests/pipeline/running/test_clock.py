@@ -44,7 +44,7 @@ def run_a_day_ahead(root: Path) -> str:
         return Project.load(root).run(engine=ENGINE).id
 
 
-def test_a_view_that_is_left_out_is_read_as_the_run_after_the_clock_was_set_back_left_it(
+def test_a_view_that_is_left_out_is_read_from_the_run_after_the_clock_was_set_back(
     shop: Path,
 ) -> None:
     run_a_day_ahead(shop)

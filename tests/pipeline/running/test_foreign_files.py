@@ -41,7 +41,7 @@ def test_a_run_deletes_nothing_in_its_state_folder_but_what_it_staged(shop: Path
     assert [name for name in foreign if not (shop / "data" / name).exists()] == []
 
 
-def test_staging_tables_of_this_run_and_of_a_dead_one_are_removed(shop: Path) -> None:
+def test_staging_tables_of_this_run_and_of_a_dead_run_are_removed(shop: Path) -> None:
     Project.load(shop).run(engine=ENGINE).check()
     staging = shop / "data" / "staging"
     assert not staging.exists()

@@ -29,7 +29,7 @@ from tests.pipeline.embedded import run, statuses
 from tests.pipeline.shop import append_weather, edit, write_shop
 
 
-def test_the_newest_result_counts_whatever_runs_are_called(shop: Path) -> None:
+def test_the_newest_result_counts_whatever_the_run_ids_are(shop: Path) -> None:
     run(shop, run_id="z-first")
     append_weather(shop, day=2)
     run(shop, run_id="a-second")
@@ -37,12 +37,12 @@ def test_the_newest_result_counts_whatever_runs_are_called(shop: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", ["../../x", "a'b", "", "a/b"])
-def test_an_id_that_is_no_name_is_refused(shop: Path, odd: str) -> None:
+def test_an_invalid_run_id_is_refused(shop: Path, odd: str) -> None:
     with pytest.raises(InvalidArgumentError, match="run_id"):
         run(shop, run_id=odd)
 
 
-def test_a_run_that_is_tried_again_under_its_id_appends_nothing_twice(shop: Path) -> None:
+def test_a_retry_under_the_same_run_id_appends_nothing_twice(shop: Path) -> None:
     """Also if a view must always run, and its run died before it was recorded."""
     header = "-- @materialise output\n-- @write append\n-- @append all\n"
     text = f"{header}SELECT day, random() AS r FROM weather\n"
@@ -55,7 +55,7 @@ def test_a_run_that_is_tried_again_under_its_id_appends_nothing_twice(shop: Path
     assert statuses(run(shop, run_id="nightly-8"))["dice"] == "ran"
 
 
-def test_a_table_that_no_run_has_written_is_not_written_over(shop: Path) -> None:
+def test_a_table_that_no_run_has_written_is_not_overwritten(shop: Path) -> None:
     write_deltalake(shop / "output" / "forecast", pa.table({"precious": [1]}))
     record = run(shop)
     assert statuses(record) == {"forecast": "failed", "revenue": "ran", "top": "ran"}
@@ -74,7 +74,7 @@ def test_a_table_that_no_run_has_written_is_not_written_over(shop: Path) -> None
         ("SELECT day, NULL AS n FROM weather", "column n is NULL and has no type"),
     ],
 )
-def test_what_a_table_cannot_have_is_refused_before_it_is_computed(
+def test_an_impossible_table_layout_is_refused_before_the_view_is_computed(
     shop: Path, text: str, told: str
 ) -> None:
     (shop / "views" / "odd.sql").write_text(f"-- @materialise output\n{text}\n")
@@ -93,7 +93,7 @@ def test_keys_and_partitions_are_found_in_any_case(shop: Path) -> None:
     assert Table(shop / "output" / "odd").snapshot().rows().read_all().num_rows == 2
 
 
-def test_a_partition_may_be_called_like_a_data_file(shop: Path) -> None:
+def test_a_partition_may_have_the_name_of_a_data_file(shop: Path) -> None:
     text = "-- @materialise output\n-- @partition_by name\n"
     query = "SELECT day, concat('a/%2F.', 'parquet') AS name FROM weather\n"
     (shop / "views" / "odd.sql").write_text(text + query)
@@ -135,33 +135,33 @@ def test_a_view_that_only_spark_can_run_is_refused_before_anything_runs(shop: Pa
     assert not (shop / "output").exists()
 
 
-def test_a_column_that_is_not_there_is_named_with_its_place(shop: Path) -> None:
+def test_a_missing_column_is_named_with_its_place(shop: Path) -> None:
     (shop / "views" / "odd.sql").write_text("-- @materialise output\nSELECT dya FROM weather\n")
     with pytest.raises(InvalidViewError, match=r"line 2 column 8: .*did you mean day") as caught:
         run(shop)
     assert (caught.value.line, caught.value.column) == (2, 8)
 
 
-def test_a_file_that_begins_with_a_byte_order_mark_is_a_view(shop: Path) -> None:
+def test_a_view_may_begin_with_a_byte_order_mark(shop: Path) -> None:
     text = "\ufeff-- @materialise output\nSELECT day FROM weather\n"
     (shop / "views" / "odd.sql").write_text(text, encoding="utf-8")
     assert statuses(run(shop))["odd"] == "ran"
 
 
-def test_a_runner_that_is_none_is_refused_by_every_verb(shop: Path) -> None:
+def test_an_unknown_runner_is_refused_by_every_method(shop: Path) -> None:
     project = Project.load(shop)
     for verb in (project.plan, project.run, project.decide, project.replay):
         with pytest.raises(InvalidArgumentError, match="'duck' is not one of spark, datafusion"):
             verb(engine="duck")
 
 
-def test_no_name_is_the_name_of_no_run(shop: Path) -> None:
+def test_an_empty_id_matches_no_run(shop: Path) -> None:
     run(shop)
     with pytest.raises(RunNotFoundError):
         Project.load(shop).show("")
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(shop: Path) -> None:
+def test_a_state_folder_that_cannot_be_created_is_an_error(shop: Path) -> None:
     (shop / ".headrace").write_text("a file")
     with pytest.raises(InvalidProjectError, match=r"project\.state"):
         run(shop)
@@ -173,14 +173,14 @@ def test_a_project_without_a_name_is_refused(shop: Path) -> None:
         run(shop)
 
 
-def test_what_a_function_raises_is_told_without_the_words_around_it(shop: Path) -> None:
+def test_an_error_of_a_function_is_reported_without_its_stack(shop: Path) -> None:
     edit(shop / "functions.py", "return pc.add(scale(ids), 1)", "raise RuntimeError('no points')")
     failure = run(shop).views["revenue"].failure
     assert failure is not None
     assert failure.text == "function points failed: RuntimeError: no points"
 
 
-def test_deciding_on_many_views_asks_once_what_each_reads(tmp_path: Path) -> None:
+def test_deciding_on_many_views_looks_up_each_ones_reads_once(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "shop")
     (root / "views" / "v000.sql").write_text("-- @materialise staging\nSELECT id FROM orders\n")
     for number in range(1, 20):
@@ -202,14 +202,14 @@ def test_deciding_on_many_views_asks_once_what_each_reads(tmp_path: Path) -> Non
     assert set(asked.values()) == {1}
 
 
-def test_a_data_file_that_is_gone_is_told_as_such(shop: Path) -> None:
+def test_a_missing_data_file_is_reported_as_missing(shop: Path) -> None:
     [file] = (shop / "lake" / "weather").glob("*.parquet")
     file.unlink()
     with pytest.raises(RunFailedError, match=rf"forecast: DATA_FILE_NOT_FOUND: .*{file.name}"):
         run(shop).check()
 
 
-def test_what_a_reader_raises_keeps_its_type_through_datafusion(shop: Path) -> None:
+def test_an_error_of_a_reader_keeps_its_type_through_datafusion(shop: Path) -> None:
     """The error passes through DataFusion, which only keeps its text."""
     [file] = (shop / "lake" / "weather").glob("*.parquet")
     file.write_bytes(b"x" * file.stat().st_size)

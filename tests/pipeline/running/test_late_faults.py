@@ -23,7 +23,7 @@ def rows_of(table: Path) -> list[str]:
     return sorted(map(repr, Table(table).snapshot().rows().read_all().to_pylist()))
 
 
-def test_a_checkpoint_that_finds_no_room_is_a_warning_on_a_view_that_stands(
+def test_a_checkpoint_that_fails_for_lack_of_space_is_a_warning_on_a_valid_view(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_shop(tmp_path)
@@ -56,7 +56,7 @@ def test_a_partition_column_that_breaks_its_promise_leaves_the_table_as_it_was(
     assert Table(root / "output" / "parts").snapshot().rows().read_all().equals(before)
 
 
-def test_a_lost_data_file_of_an_output_is_noticed_and_written_again(tmp_path: Path) -> None:
+def test_a_lost_data_file_of_an_output_is_detected_and_written_again(tmp_path: Path) -> None:
     root = write_shop(tmp_path)
     project = Project.load(root)
     project.run(engine="datafusion").check()

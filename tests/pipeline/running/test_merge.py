@@ -100,7 +100,7 @@ def test_a_merge_of_other_columns_is_refused(output: MakeOutput) -> None:
         table.write(pa.table({"k": [1]}))
 
 
-def test_a_merge_tells_its_change_feed_what_it_changed(output: MakeOutput) -> None:
+def test_a_merge_writes_its_changes_to_the_change_feed(output: MakeOutput) -> None:
     table = output(change_feed=True)
     table.write(rows((1, "a", "x"), (2, "a", "x")))
     table.write(rows((2, "a", "y"), (3, "a", "y")))

@@ -45,13 +45,13 @@ def values(table: Path) -> list[int]:
     return sorted(Table(table).snapshot().rows().read_all()["v"].to_pylist())
 
 
-def test_another_folder_for_outputs_gets_them(root: Path) -> None:
+def test_outputs_are_written_again_to_another_folder(root: Path) -> None:
     edit(root / "headrace.toml", 'outputs = "output"', 'outputs = "elsewhere"')
     assert statuses(run_checked(root)) == {ViewStatus.RAN}
     assert values(root / "elsewhere" / "total") == [120]
 
 
-def test_outputs_that_moved_along_still_stand(root: Path) -> None:
+def test_outputs_that_moved_along_are_still_valid(root: Path) -> None:
     edit(root / "headrace.toml", 'outputs = "output"', 'outputs = "elsewhere"')
     (root / "output").rename(root / "elsewhere")
     assert statuses(run_checked(root)) == {ViewStatus.SKIPPED}
@@ -95,7 +95,7 @@ def copied_while_it_runs(root: Path, copy: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_a_copy_clears_its_copy_of_what_a_live_run_stages(root: Path, tmp_path: Path) -> None:
+def test_a_copy_deletes_its_own_copy_of_a_live_runs_staging(root: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     with copied_while_it_runs(root, copy) as staged:
         run_checked(copy)
@@ -105,7 +105,7 @@ def test_a_copy_clears_its_copy_of_what_a_live_run_stages(root: Path, tmp_path: 
     assert list((copy / ".headrace" / "intents").iterdir()) == []
 
 
-def test_a_copy_that_shares_the_outputs_leaves_what_a_live_run_stages(
+def test_a_copy_that_shares_the_outputs_keeps_a_live_runs_staging(
     root: Path, tmp_path: Path
 ) -> None:
     edit(root / "headrace.toml", 'outputs = "output"', f'outputs = "{root / "output"}"')

@@ -33,7 +33,7 @@ def test_an_overwrite_may_change_the_columns(tmp_path: Path) -> None:
     assert Table(tmp_path / "t").snapshot().version == 1
 
 
-def test_no_rows_are_a_version_too(tmp_path: Path) -> None:
+def test_a_result_without_rows_is_a_version_too(tmp_path: Path) -> None:
     output = Output(tmp_path / "t")
     output.write(rows((1, "a", "x")))
     assert output.write(rows()).version == 1
@@ -63,7 +63,7 @@ def test_only_partitions_with_new_rows_are_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", ["ä/ö 50% = x", "a b", "%41", "q?#&"])
-def test_a_partition_of_any_name_is_overwritten(tmp_path: Path, odd: str) -> None:
+def test_a_partition_with_any_name_is_overwritten(tmp_path: Path, odd: str) -> None:
     output = Output(tmp_path / "t", write=WriteMode.OVERWRITE_PARTITIONS, partition_by=("part",))
     output.write(rows((1, odd, "x"), (2, "a", "x")))
     output.write(rows((1, odd, "y")))
@@ -80,7 +80,7 @@ def test_partition_values_may_hold_anything(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [WriteMode.APPEND, WriteMode.OVERWRITE])
-def test_a_change_data_feed_tells_what_a_commit_changed(tmp_path: Path, mode: WriteMode) -> None:
+def test_a_change_data_feed_has_the_changes_of_a_commit(tmp_path: Path, mode: WriteMode) -> None:
     output = Output(tmp_path / "t", write=mode, change_feed=True)
     output.write(rows((1, "a", "x"), (2, "a", "x")))
     output.write(rows((2, "a", "y"), (3, "a", "y")))
@@ -204,7 +204,7 @@ def test_comments_properties_and_the_fingerprint_of_a_contract_are_stored(tmp_pa
     assert DeltaTable(tmp_path / "t").schema().fields[0].metadata == {"comment": "the key"}
 
 
-def test_a_property_that_somebody_else_set_stays_and_one_that_was_ours_goes(tmp_path: Path) -> None:
+def test_a_property_set_by_others_is_kept_and_one_of_ours_is_removed(tmp_path: Path) -> None:
     table = tmp_path / "t"
     contract = Contract.from_arrow(pa.schema([("k", pa.int64())]), table="v")
     ours = msgspec.structs.replace(contract, metadata={"owner": "finance"})

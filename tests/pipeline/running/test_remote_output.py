@@ -98,7 +98,7 @@ def test_after_a_fault_the_next_run_ends_as_if_there_had_been_none(
         assert found == {"log": sorted(APPENDED), "total": ["{'total': 10}"]}
 
 
-def test_answers_that_are_lost_double_nothing(s3: Place, tmp_path: Path) -> None:
+def test_lost_responses_duplicate_nothing(s3: Place, tmp_path: Path) -> None:
     with relayed(s3.endpoint, every=3) as relay:
         place = Place("s3", s3.root, {**s3.options, "endpoint_url": relay.endpoint}, relay.endpoint)
         project = RemoteProject(place, tmp_path / "project", prefix=f"lost/{uuid4().hex}")

@@ -37,7 +37,7 @@ def test_a_replay_after_many_commits_gives_equal_digests(shop: Path) -> None:
         assert view.started_ms is not None
 
 
-def test_a_replay_changes_nothing_of_the_project(shop: Path) -> None:
+def test_a_replay_does_not_change_the_project(shop: Path) -> None:
     then = run(shop)
     append_weather(shop, day=2)
     run(shop)
@@ -67,7 +67,7 @@ def test_an_altered_data_file_is_named(shop: Path) -> None:
     assert "altered" in str(caught.value)
 
 
-def test_a_file_that_was_only_touched_is_no_reason_to_fail(shop: Path) -> None:
+def test_a_file_that_was_only_touched_does_not_fail_a_replay(shop: Path) -> None:
     then = run(shop)
     next((shop / "lake" / "weather").glob("*.parquet")).touch()
     assert Project.load(shop).replay(then.id).status is RunStatus.SUCCEEDED
@@ -84,7 +84,7 @@ def rewrite_weather(root: Path) -> None:
     DeltaTable(root / "lake" / "weather").update(updates={"degrees": "degrees + 1"})
 
 
-def test_after_a_plain_vacuum_a_replay_names_what_is_missing(shop: Path) -> None:
+def test_after_a_plain_vacuum_a_replay_names_the_missing_files(shop: Path) -> None:
     then = run(shop)
     rewrite_weather(shop)
     removed = vacuum(shop, keep_pins=False)["weather"].files
@@ -133,7 +133,7 @@ def test_a_vacuum_removes_nothing_while_a_version_that_is_kept_cannot_be_read(sh
     assert vacuum(shop, keep_pins=True)["weather"].kept_versions == (0,)
 
 
-def test_a_vacuum_only_names_files_unless_it_is_told_otherwise(shop: Path) -> None:
+def test_a_vacuum_only_lists_files_by_default(shop: Path) -> None:
     run(shop)
     rewrite_weather(shop)
     found = Project.load(shop).vacuum(keep_pins=False, with_sources=True, retention_hours=0)
@@ -150,7 +150,7 @@ def test_a_function_that_changed_stops_a_replay_before_it_computes(shop: Path) -
     assert failure.code == FunctionChangedError.code
 
 
-def test_a_volatile_view_that_gives_other_rows_is_named(shop: Path) -> None:
+def test_a_volatile_view_that_returns_other_rows_is_named(shop: Path) -> None:
     text = "-- @materialise output\nSELECT day, random() AS r FROM weather\n"
     (shop / "views" / "dice.sql").write_text(text)
     then = run(shop)
@@ -162,7 +162,7 @@ def test_a_volatile_view_that_gives_other_rows_is_named(shop: Path) -> None:
         now.check()
 
 
-def test_views_that_read_a_growing_table_read_the_version_that_was_there(shop: Path) -> None:
+def test_views_of_a_growing_table_are_replayed_over_the_version_they_read(shop: Path) -> None:
     header = "-- @materialise output\n-- @write append\n-- @append all\n"
     log = f"{header}SELECT max(day) AS day FROM weather\n"
     (shop / "views" / "log.sql").write_text(log)

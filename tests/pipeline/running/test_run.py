@@ -35,14 +35,14 @@ def add_view(root: Path, name: str, text: str) -> None:
     (root / "views" / f"{name}.sql").write_text(text)
 
 
-def test_a_first_run_makes_every_output(shop: Path) -> None:
+def test_a_first_run_writes_every_output(shop: Path) -> None:
     record = run(shop)
     assert record.status is RunStatus.SUCCEEDED
     assert statuses(record) == {"forecast": "ran", "revenue": "ran", "top": "ran"}
     assert rows(shop, "forecast") == [{"day": 1, "warmest": 8}]
 
 
-def test_a_second_run_skips_everything_and_says_which_result_stands(shop: Path) -> None:
+def test_a_second_run_skips_everything_and_names_the_valid_result(shop: Path) -> None:
     first = run(shop)
     second = run(shop)
     assert set(statuses(second).values()) == {"skipped"}
@@ -50,7 +50,7 @@ def test_a_second_run_skips_everything_and_says_which_result_stands(shop: Path) 
     assert second.views["top"].digest == first.views["top"].digest
 
 
-def test_after_an_append_only_the_views_run_that_read_the_new_file(shop: Path) -> None:
+def test_after_an_append_only_views_that_read_the_new_file_run(shop: Path) -> None:
     run(shop)
     append_orders(shop, year=2024, count=5)
     record = run(shop)
@@ -59,7 +59,7 @@ def test_after_an_append_only_the_views_run_that_read_the_new_file(shop: Path) -
     assert [cause.kind.value for cause in record.views["top"].causes] == ["upstream"]
 
 
-def test_after_an_append_to_a_partition_that_nobody_reads_nothing_runs(shop: Path) -> None:
+def test_after_an_append_to_an_unread_partition_nothing_runs(shop: Path) -> None:
     run(shop)
     append_orders(shop, year=2022, count=5)
     assert set(statuses(run(shop)).values()) == {"skipped"}
@@ -73,7 +73,7 @@ def test_after_a_compaction_nothing_runs(shop: Path) -> None:
     assert set(statuses(run(shop)).values()) == {"skipped"}
 
 
-def test_a_table_that_someone_else_has_changed_is_made_anew(shop: Path) -> None:
+def test_a_table_changed_by_another_writer_is_rewritten(shop: Path) -> None:
     run(shop)
     DeltaTable(shop / "output" / "forecast").delete()
     record = run(shop)
@@ -82,7 +82,7 @@ def test_a_table_that_someone_else_has_changed_is_made_anew(shop: Path) -> None:
     assert len(rows(shop, "forecast")) == 1
 
 
-def test_an_output_that_was_only_compacted_still_stands(shop: Path) -> None:
+def test_an_output_that_was_only_compacted_is_still_valid(shop: Path) -> None:
     add_view(
         shop,
         "log",
@@ -110,7 +110,7 @@ def test_a_view_that_fails_stops_only_those_that_read_it(shop: Path) -> None:
         record.check()
 
 
-def test_a_cast_that_cannot_be_is_an_error_and_null_only_without_ansi(shop: Path) -> None:
+def test_an_impossible_cast_is_an_error_and_null_only_without_ansi(shop: Path) -> None:
     text = "-- @materialise output\nSELECT CAST(name AS INT) AS n, TRY_CAST(name AS INT) AS t "
     add_view(shop, "cast", f"{text} FROM customers WHERE name = 'Ada'\n")
     assert statuses(run(shop))["cast"] == "failed"
@@ -119,7 +119,7 @@ def test_a_cast_that_cannot_be_is_an_error_and_null_only_without_ansi(shop: Path
     assert rows(shop, "cast") == [{"n": None, "t": None}]
 
 
-def test_a_run_that_died_is_told_as_interrupted(shop: Path) -> None:
+def test_a_run_that_died_is_reported_as_interrupted(shop: Path) -> None:
     done = run(shop)
     project = Project.load(shop)
     died = msgspec.structs.replace(
@@ -135,9 +135,7 @@ def test_a_run_that_died_is_told_as_interrupted(shop: Path) -> None:
         assert project.show("99999999").status is RunStatus.RUNNING
 
 
-def test_a_bundle_is_on_record_before_its_run_is(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bundle_is_recorded_before_its_run(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that dies in between must still be traceable."""
 
     def die(_: object, __: object) -> None:
@@ -156,7 +154,7 @@ def test_a_bundle_is_on_record_before_its_run_is(
     )
 
 
-def test_what_failed_is_taken_up_by_the_next_run(shop: Path) -> None:
+def test_failed_views_are_run_by_the_next_run(shop: Path) -> None:
     good = (shop / "views" / "revenue.sql").read_text()
     add_view(shop, "revenue", FAILING)
     run(shop)
@@ -164,7 +162,7 @@ def test_what_failed_is_taken_up_by_the_next_run(shop: Path) -> None:
     assert statuses(run(shop)) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
 
 
-def test_a_selection_runs_what_it_names_and_leaves_the_rest(shop: Path) -> None:
+def test_a_selection_runs_only_the_named_views(shop: Path) -> None:
     record = run(shop, select=["+top"], exclude=["forecast"])
     assert statuses(record) == {"forecast": "left out", "revenue": "ran", "top": "ran"}
 
@@ -174,7 +172,7 @@ def test_a_view_cannot_run_over_one_that_has_no_result_and_is_not_selected(shop:
         run(shop, select=["top"])
 
 
-def test_a_view_that_read_an_older_result_runs_again_once_that_is_made_anew(shop: Path) -> None:
+def test_a_view_that_read_an_older_result_runs_again_once_that_is_recomputed(shop: Path) -> None:
     run(shop)
     append_orders(shop, year=2024, count=9)
     edit(shop / "views" / "top.sql", "> 100", "> 50")
@@ -207,7 +205,7 @@ def test_a_pin_reads_an_older_version(shop: Path) -> None:
     assert len(rows(shop, "forecast")) == 1
 
 
-def test_views_in_memory_and_in_staging_are_made_for_those_that_read_them(shop: Path) -> None:
+def test_views_in_memory_and_staging_are_computed_for_their_readers(shop: Path) -> None:
     for policy in ("memory", "staging"):
         add_view(shop, policy, f"-- @materialise {policy}\nSELECT day + 1 AS d FROM weather\n")
         add_view(shop, f"of_{policy}", f"-- @materialise output\nSELECT d FROM {policy}\n")
@@ -223,7 +221,7 @@ def test_views_in_memory_and_in_staging_are_made_for_those_that_read_them(shop: 
     assert (again["staging"], again["of_staging"]) == ("skipped", "skipped")
 
 
-def test_a_promise_that_only_the_rows_break_keeps_them_from_being_written(shop: Path) -> None:
+def test_rows_that_break_a_promise_are_not_written(shop: Path) -> None:
     text = (
         "-- @materialise output\n-- @contract (day BIGINT NOT NULL)\n"
         "SELECT CASE WHEN degrees > 5 THEN day END AS day FROM weather\n"
@@ -236,7 +234,7 @@ def test_a_promise_that_only_the_rows_break_keeps_them_from_being_written(shop: 
     assert not list((shop / "output" / "promise").rglob("*.parquet"))
 
 
-def test_a_promised_decimal_is_what_the_table_has(shop: Path) -> None:
+def test_the_table_has_the_promised_decimal_type(shop: Path) -> None:
     text = (
         "-- @materialise output\n-- @contract (mean DECIMAL(10,1))\n"
         "SELECT avg(amount) AS mean FROM orders\n"
@@ -299,7 +297,7 @@ def test_an_unknown_run_is_an_error(shop: Path) -> None:
         Project.load(shop).show("nothing")
 
 
-def test_two_runs_are_told_apart_by_versions_code_and_results(shop: Path) -> None:
+def test_a_diff_of_runs_shows_versions_code_and_results(shop: Path) -> None:
     first = run(shop)
     append_orders(shop, year=2024, count=5)
     second = run(shop)
@@ -360,7 +358,7 @@ def test_rows_are_written_in_the_order_that_a_contract_promises(tmp_path: Path) 
     assert DeltaTable(table).schema().fields[0].metadata["comment"] == "the order"
 
 
-def test_a_stored_bundle_runs_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+def test_a_stored_bundle_runs_by_a_prefix_of_its_id(tmp_path: Path) -> None:
     root = write_shop(tmp_path)
     first = Project.load(root).run(engine="datafusion")
     append_orders(root, year=2024, count=5)
@@ -415,7 +413,7 @@ def test_a_stored_bundle_does_not_run_over_other_files(tmp_path: Path, change: s
         Project.load(root).run(bundle=first.bundle)
 
 
-def test_a_skip_that_is_not_sound_is_found_by_verifying(tmp_path: Path) -> None:
+def test_verifying_detects_an_unsound_skip(tmp_path: Path) -> None:
     root = write_shop(tmp_path)
     project = Project.load(root)
     ran = project.run(engine="datafusion")

@@ -75,7 +75,7 @@ def change_and_compare(project: Change, changes: list[str]) -> None:
 
 @pytest.mark.property
 @pytest.mark.timeout(7200)
-def test_what_changes_a_result_is_never_skipped() -> None:
+def test_a_view_whose_result_changes_is_never_skipped() -> None:
     TALLY.clear()
     change_and_compare()
     assert TALLY["changed"], "no change changed a result, so that the property says nothing"

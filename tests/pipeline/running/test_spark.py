@@ -105,7 +105,7 @@ def test_both_runners_give_the_same_digests(shop: Path, first: RunRecord) -> Non
             assert rows_digest(view) == rows_digest(first.views[name])
 
 
-def test_run_append_run_runs_only_what_the_append_concerns(
+def test_after_an_append_only_the_affected_views_run(
     shop: Path, first: RunRecord, spark: Any
 ) -> None:
     assert first.status is RunStatus.SUCCEEDED
@@ -130,7 +130,7 @@ def test_a_replay_after_ten_commits_runs_new_jobs_and_gives_equal_digests(
 
 
 @pytest.mark.parametrize("tier", Tier)
-def test_the_order_of_a_large_result_is_known_where_it_counts(
+def test_the_order_of_a_large_result_is_known_if_it_matters(
     tmp_path: Path, spark: Any, tier: Tier
 ) -> None:
     frame = spark.range(10_000, numPartitions=4).orderBy("id")
@@ -168,7 +168,9 @@ uri = "lake/vectors"
 """
 
 
-def test_sources_of_every_kind_give_the_same_on_both_runners(tmp_path: Path, spark: Any) -> None:
+def test_sources_of_every_kind_give_the_same_rows_on_both_runners(
+    tmp_path: Path, spark: Any
+) -> None:
     """All types, null partitions, mapped columns and deletion vectors, in another time zone."""
     root = write_shop(tmp_path / "shop")
     write_deltalake(root / "lake" / "typed", pa.table(TYPED), partition_by=["p"])
@@ -195,7 +197,7 @@ def test_sources_of_every_kind_give_the_same_on_both_runners(tmp_path: Path, spa
     assert record.views["times"].rows == 1
 
 
-def test_what_a_function_raises_comes_first(tmp_path: Path, spark: Any) -> None:
+def test_the_error_of_a_function_comes_first(tmp_path: Path, spark: Any) -> None:
     root = write_shop(tmp_path / "shop")
     edit(root / "functions.py", "return pc.add(scale(ids), 1)", "raise RuntimeError('no points')")
     failure = Project.load(root).run(session=spark, select=["revenue"]).views["revenue"].failure
@@ -243,7 +245,7 @@ def test_a_view_that_is_cancelled_before_its_job_is_submitted_starts_none(spark:
         count()
 
 
-def test_the_queries_of_tpch_give_the_same_on_both_runners(tpch: Path, spark: Any) -> None:
+def test_tpch_queries_give_the_same_rows_on_both_runners(tpch: Path, spark: Any) -> None:
     project = Project.load(tpch)
     on_spark = project.run(session=spark)
     on_spark.check()

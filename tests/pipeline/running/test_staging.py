@@ -46,7 +46,7 @@ def leave_open(tmp_path: Path, table: Path, run: str) -> Path:
     return folder
 
 
-def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:
+def test_the_next_run_deletes_what_a_dead_run_staged(tmp_path: Path) -> None:
     output = Output(tmp_path / "t")
     output.write(rows((1, "a", "x")))
     folder = leave_open(tmp_path, tmp_path / "t", "dead")
@@ -57,7 +57,7 @@ def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:
     assert output.rows() == as_rows((1, "a", "x"))
 
 
-def test_files_that_tasks_of_a_dead_run_write_late_go_too(tmp_path: Path) -> None:
+def test_files_written_late_by_tasks_of_a_dead_run_are_deleted_too(tmp_path: Path) -> None:
     folder = leave_open(tmp_path, tmp_path / "t", "dead")
     journal(tmp_path).recover(folders=())
     folder.mkdir(parents=True)
@@ -66,7 +66,7 @@ def test_files_that_tasks_of_a_dead_run_write_late_go_too(tmp_path: Path) -> Non
     assert not folder.exists()
 
 
-def test_files_that_are_written_late_go_though_a_run_found_none_before(tmp_path: Path) -> None:
+def test_late_files_are_deleted_even_if_an_earlier_run_found_none(tmp_path: Path) -> None:
     folder = leave_open(tmp_path, tmp_path / "t", "dead")
     for _ in range(3):
         journal(tmp_path, after_ms=LATE_MS - 60_000).recover(folders=())
@@ -77,7 +77,7 @@ def test_files_that_are_written_late_go_though_a_run_found_none_before(tmp_path:
     assert intents(tmp_path) == []
 
 
-def test_a_commit_whose_intent_is_still_on_record_keeps_its_files(tmp_path: Path) -> None:
+def test_a_commit_with_an_open_intent_keeps_its_files(tmp_path: Path) -> None:
     output = Output(tmp_path / "t")
     open_intents: list[str] = []
     original = Journal._forget
@@ -106,7 +106,7 @@ def test_files_of_others_are_never_deleted(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_two_tries_of_one_run_never_share_a_folder(tmp_path: Path) -> None:
+def test_two_attempts_of_one_run_never_share_a_folder(tmp_path: Path) -> None:
     folders = {leave_open(tmp_path, tmp_path / "t", "nightly") for _ in range(3)}
     assert len(folders) == 3
 
@@ -128,7 +128,7 @@ def test_intents_of_older_releases_are_settled_by_the_note_of_their_run(tmp_path
     assert output.rows() == as_rows((1, "a", "x"))
 
 
-def test_files_stay_where_the_log_no_longer_says_whether_they_are_committed(
+def test_files_are_kept_if_the_log_no_longer_shows_whether_they_are_committed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = tmp_path / "t"
@@ -144,7 +144,7 @@ def test_files_stay_where_the_log_no_longer_says_whether_they_are_committed(
     assert Table(table).snapshot().version == 2
 
 
-def test_an_intent_records_where_it_began(tmp_path: Path) -> None:
+def test_an_intent_records_the_version_it_started_from(tmp_path: Path) -> None:
     table = tmp_path / "t"
     Output(table).write(rows((1, "a", "x")))
     leave_open(tmp_path, table, "dead")

@@ -51,7 +51,7 @@ def count(root: Path, view: str = "counted") -> int:
 
 
 @pytest.mark.parametrize("header", [MERGE, PARTITIONS, APPEND])
-def test_who_reads_a_table_that_keeps_older_rows_sees_it_written_anew(
+def test_readers_of_a_table_with_older_rows_run_after_it_is_rewritten(
     root: Path, header: str
 ) -> None:
     write_views(root, kept=header + ROWS, counted=f"{OUTPUT}SELECT count(*) AS n FROM kept\n")
@@ -67,7 +67,7 @@ def test_who_reads_a_table_that_keeps_older_rows_sees_it_written_anew(
     assert status(run_checked(root), "counted") == "skipped"
 
 
-def test_who_reads_a_table_that_keeps_foreign_rows_sees_them(root: Path) -> None:
+def test_readers_of_a_table_with_foreign_rows_run_after_these_change(root: Path) -> None:
     write_views(root, kept=MERGE + ROWS, counted=f"{OUTPUT}SELECT count(*) AS n FROM kept\n")
     run_checked(root)
     write_deltalake(root / "output" / "kept", pa.table({"id": [9], "v": [9]}), mode="append")
@@ -76,7 +76,7 @@ def test_who_reads_a_table_that_keeps_foreign_rows_sees_them(root: Path) -> None
     assert status(run_checked(root), "counted") == "skipped"
 
 
-def test_a_run_after_a_merge_has_nothing_left_to_do(root: Path) -> None:
+def test_a_run_after_a_merge_skips_everything(root: Path) -> None:
     write_views(root, kept=MERGE + ROWS, counted=f"{OUTPUT}SELECT count(*) AS n FROM kept\n")
     run_checked(root)
     assert {view.status.value for view in run_checked(root).views.values()} == {"skipped"}
@@ -85,7 +85,7 @@ def test_a_run_after_a_merge_has_nothing_left_to_do(root: Path) -> None:
     assert {view.status.value for view in run_checked(root).views.values()} == {"skipped"}
 
 
-def test_rows_of_others_in_a_log_are_no_reason_to_append_again(root: Path) -> None:
+def test_rows_of_other_writers_do_not_cause_a_second_append(root: Path) -> None:
     write_views(root, log=APPEND + ROWS)
     run_checked(root)
     write_deltalake(root / "output" / "log", pa.table({"id": [9], "v": [9]}), mode="append")
@@ -104,7 +104,7 @@ def test_a_result_is_not_appended_again_when_the_log_was_cleaned_up(root: Path) 
     assert sorted(row["id"] for row in rows(root, "log")) == [1, 2]
 
 
-def test_a_table_that_another_writer_made_anew_is_not_appended_to(root: Path) -> None:
+def test_a_table_recreated_by_another_writer_is_not_appended_to(root: Path) -> None:
     write_views(root, log=APPEND + ROWS)
     run_checked(root)
     write_deltalake(root / "other", pa.table({"id": [9], "v": [9]}))
@@ -124,7 +124,7 @@ def test_a_table_that_another_writer_made_anew_is_not_appended_to(root: Path) ->
     ],
     ids=["dropped", "renamed", "retyped", "moved"],
 )
-def test_a_table_whose_columns_someone_else_has_changed_is_made_anew(
+def test_a_table_whose_columns_another_writer_changed_is_rewritten(
     root: Path, change: Callable[[list[dict[str, Any]]], object]
 ) -> None:
     write_views(root, plain=OUTPUT + ROWS)
@@ -147,7 +147,7 @@ def edit_columns(table: Path, change: Callable[[list[dict[str, Any]]], object]) 
     (log / f"{1:020}.json").write_text(json.dumps({"metaData": metadata}))
 
 
-def test_a_file_that_was_written_again_under_its_name_is_read_again(root: Path) -> None:
+def test_a_file_rewritten_under_the_same_name_is_read_again(root: Path) -> None:
     table = root / "named"
     (table / "_delta_log").mkdir(parents=True)
     (root / "headrace.toml").write_text('[project]\nname = "p"\n[sources.t]\nuri = "named"\n')

@@ -45,7 +45,7 @@ def spans(exporter: Any, tmp_path: Path) -> dict[str, Any]:
     return {span.attributes.get("headrace.view", "the run"): span for span in found}
 
 
-def test_a_run_is_a_span_and_each_view_one_below_it(spans: dict[str, Any]) -> None:
+def test_a_run_is_a_span_with_a_child_span_per_view(spans: dict[str, Any]) -> None:
     assert set(spans) == {"the run", "forecast", "revenue", "top"}
     whole = spans.pop("the run")
     assert (whole.name, whole.parent) == ("headrace.run", None)

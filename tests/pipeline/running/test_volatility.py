@@ -49,7 +49,7 @@ def is_listed(sql: str) -> bool:
     return any(finding.hazard is Hazard.VOLATILE for finding in findings)
 
 
-def test_every_function_that_spark_calls_volatile_is_on_the_list_and_no_other(spark: Any) -> None:
+def test_the_list_has_exactly_the_functions_that_spark_calls_volatile(spark: Any) -> None:
     judged, missing, needless = set(), [], []
     for name, query in examples_of_all_functions(spark):
         try:
@@ -100,7 +100,7 @@ def test_spark_sees_what_is_hidden_in_a_query(spark: Any, sql: str) -> None:
         "SELECT convert_timezone('Asia/Tokyo', TIMESTAMP_NTZ '2024-01-01 00:00:00')",
     ],
 )
-def test_spark_finds_nothing_where_there_is_nothing(spark: Any, sql: str) -> None:
+def test_spark_reports_nothing_for_a_deterministic_query(spark: Any, sql: str) -> None:
     assert volatile_parts(spark.sql(sql)) == ()
 
 
@@ -130,7 +130,7 @@ def dice(spark):
 '''
 
 
-def test_a_run_says_what_planning_could_not_know(
+def test_a_run_records_volatility_that_planning_could_not_detect(
     tmp_path: Path, spark: Any, results: dict[str, ViewResult]
 ) -> None:
     root = write_shop(tmp_path / "shop")
@@ -155,7 +155,7 @@ def test_a_builder_that_spark_calls_volatile_has_no_key(tmp_path: Path, spark: A
     assert any("each run" in reason for reason in again["dice"].key.volatile)
 
 
-def test_a_setting_that_was_not_planned_for_is_a_reason_to_run_again(
+def test_an_unplanned_setting_makes_a_view_run_again(
     tmp_path: Path, spark: Any, results: dict[str, ViewResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session of a run may not be the one it was planned for."""
@@ -175,7 +175,7 @@ def test_a_setting_that_was_not_planned_for_is_a_reason_to_run_again(
     assert "escapedStringLiterals is true, which was not known when it was planned" in reasons
 
 
-def test_a_session_brings_along_what_it_was_started_with(
+def test_settings_a_session_was_started_with_are_part_of_the_plan(
     tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert changed_settings(spark) == {}
@@ -222,7 +222,7 @@ ALTERNATIVES = {
 }
 
 
-def test_settings_that_are_called_harmless_change_no_row(tmp_path: Path, spark: Any) -> None:
+def test_settings_listed_as_harmless_change_no_row(tmp_path: Path, spark: Any) -> None:
     assert set(ALTERNATIVES) <= HARMLESS
     session = spark.newSession()
     session.sql(
@@ -268,7 +268,7 @@ def test_pruned_parquet_files_give_spark_the_same_rows(tmp_path: Path, spark: An
         assert digest.rows == expected
 
 
-def test_what_the_list_calls_volatile_spark_does_too(spark: Any) -> None:
+def test_every_function_on_the_list_is_volatile_on_spark(spark: Any) -> None:
     """Except for typed literals, which Spark's parser replaces before it makes a plan."""
     spark.sql("SELECT DATE '2024-01-01' AS day, 1L AS degrees").createOrReplaceTempView("days")
     for mutation in CLOCK_AND_SESSION:

@@ -17,7 +17,7 @@ WRITER = "tests.pipeline.running.writer"
 
 
 @pytest.mark.timeout(300)
-def test_versions_belong_to_the_writers_that_made_them(tmp_path: Path) -> None:
+def test_versions_are_attributed_to_the_writers_that_made_them(tmp_path: Path) -> None:
     Output(tmp_path / "t").write(rows((0, "a", "first")))
     names = [("ours", f"w{n}") for n in range(OURS)] + [("theirs", f"f{n}") for n in range(THEIRS)]
     processes = {

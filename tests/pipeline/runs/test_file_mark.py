@@ -62,7 +62,7 @@ def test_at_most_a_mebibyte_of_a_file_is_read(
 
 
 @pytest.mark.parametrize("size", [1, MIB, 5 * MIB])
-def test_a_changed_head_or_footer_is_noticed_and_a_copy_is_not_a_change(
+def test_a_changed_head_or_footer_is_detected_and_a_copy_is_no_change(
     tmp_path: Path, size: int
 ) -> None:
     file = file_of(tmp_path, "f", size)
@@ -77,7 +77,7 @@ def test_a_changed_head_or_footer_is_noticed_and_a_copy_is_not_a_change(
     assert alteration(marks, file) == f"it has {size + 1} bytes and had {size}"
 
 
-def test_only_files_without_a_mark_that_holds_are_marked(tmp_path: Path) -> None:
+def test_only_files_without_a_valid_mark_are_marked(tmp_path: Path) -> None:
     files = [file_of(tmp_path, name, 10) for name in "abc"]
     first = make_marks("s", files[:2], earlier=NO_MARKS)
     assert first["path"].to_pylist() == ["a", "b"]
@@ -87,7 +87,7 @@ def test_only_files_without_a_mark_that_holds_are_marked(tmp_path: Path) -> None
     assert make_marks("s", [], earlier=first).num_rows == 0
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
     gone = LocalFile(path="gone", dv_id=None, location=tmp_path / "gone")
     with pytest.raises(DataFileNotFoundError, match="gone"):
         make_marks("s", [gone], earlier=NO_MARKS)

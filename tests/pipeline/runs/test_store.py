@@ -98,7 +98,7 @@ def test_rows_that_another_writer_added_are_seen(tmp_path: Path) -> None:
     assert store.last_results(["a"])["a"].run == "run-00002"
 
 
-def test_a_run_that_is_tried_again_under_its_id_is_shown_as_it_ended(tmp_path: Path) -> None:
+def test_a_retried_run_is_shown_with_its_final_status(tmp_path: Path) -> None:
     store = ArtifactStore(tmp_path)
     first = run_of(1)
     store.add_run(msgspec.structs.replace(first, status=RunStatus.FAILED))
@@ -111,7 +111,7 @@ def test_a_run_that_is_tried_again_under_its_id_is_shown_as_it_ended(tmp_path: P
     assert (shown.status, shown.views["a"].status) == (RunStatus.SUCCEEDED, RAN)
 
 
-def test_the_newest_runs_are_given_in_order_and_found_by_the_beginning_of_their_id(
+def test_the_newest_runs_are_listed_in_order_and_found_by_a_prefix_of_their_id(
     tmp_path: Path,
 ) -> None:
     store = ArtifactStore(tmp_path)
@@ -127,7 +127,7 @@ def test_the_newest_runs_are_given_in_order_and_found_by_the_beginning_of_their_
             store.find(wrong)
 
 
-def test_of_each_file_the_newest_mark_at_or_before_a_run_is_given(tmp_path: Path) -> None:
+def test_the_mark_of_a_file_is_the_newest_at_or_before_a_run(tmp_path: Path) -> None:
     store = ArtifactStore(tmp_path)
     for number, content in ((1, "old"), (3, "new")):
         store.add_marks(run_of(number), mark_of("f", content))
@@ -172,7 +172,7 @@ def test_a_damaged_bundle_is_refused_and_replaced_when_it_is_stored_again(
 
 
 @pytest.mark.parametrize("name", ["../../secret", "", "b", "0" * 64, "'"])
-def test_what_is_no_id_of_a_bundle_is_not_found(tmp_path: Path, name: str) -> None:
+def test_an_invalid_bundle_id_is_not_found(tmp_path: Path, name: str) -> None:
     with pytest.raises(RunNotFoundError):
         ArtifactStore(tmp_path).bundle(name)
 
@@ -192,7 +192,7 @@ def set_format(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lose, garble, set_format])
-def test_a_project_whose_last_bundle_cannot_be_read_runs_and_says_so_once(
+def test_a_project_with_an_unreadable_last_bundle_runs_and_warns_once(
     shop: Path, damage: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = run(shop)
@@ -249,7 +249,7 @@ def check_whole(folder: Path, bundle: Bundle, ended: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", Moment, ids=lambda moment: moment.value)
-def test_whichever_operation_fails_the_store_stays_whole_and_the_next_run_is_recorded(
+def test_after_any_failed_operation_the_store_is_intact_and_the_next_run_recorded(
     tmp_path: Path, bundle: Bundle, moment: Moment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep, "_COMMITS_BETWEEN", 2)
