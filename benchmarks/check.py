@@ -24,8 +24,10 @@ def check_answer(answer: Any, question: Question, truth: Truth) -> None:
         case Ask.LIMIT:
             _check_paths(answer, question, truth, question.limit)
         case Ask.PARTITION:
-            asked = (question.date, question.region)
-            partition = next(p for p in truth.partitions if (p.date, p.region) == asked)
+            requested_partition = (question.date, question.region)
+            partition = next(
+                p for p in truth.partitions if (p.date, p.region) == requested_partition
+            )
             _check_paths(answer, question, truth, partition.tally.count)
         case Ask.COUNT | Ask.PATHS:
             _expect("files", answer, truth.live.count)
@@ -47,8 +49,12 @@ def check_floor(rows: int, truth: Truth) -> None:
 
 def _check_paths(paths: list[str], question: Question, truth: Truth, count: int) -> None:
     _expect("files", len(paths), count)
-    asked = (question.date, question.region) if question.ask is Ask.PARTITION else None
-    partition = next((p for p in truth.partitions if (p.date, p.region) == asked), None)
+    requested_partition = (
+        (question.date, question.region) if question.ask is Ask.PARTITION else None
+    )
+    partition = next(
+        (p for p in truth.partitions if (p.date, p.region) == requested_partition), None
+    )
     relative = [path.removeprefix(f"{question.table}/") for path in paths]
     try:
         truth.check_paths(relative, partition=partition)
@@ -68,6 +74,6 @@ def _check_stream(stream: Consumption, truth: Truth) -> None:
         _expect("bytes of statistics", stream.statistics_bytes, truth.statistics_bytes)
 
 
-def _expect(what: str, found: int, right: int) -> None:
-    if found != right:
-        raise WrongAnswerError(f"{what}: {found}, but {right} is right")
+def _expect(measure: str, actual: int, expected: int) -> None:
+    if actual != expected:
+        raise WrongAnswerError(f"{measure}: {actual}, but {expected} is right")

@@ -136,7 +136,7 @@ def other_actions(schema: Any, actions: Iterable[Mapping[str, Any]]) -> Batch:
 
 def add_actions(schema: Any, files: Files, statistics: Texts) -> Batch:
     """Return adds, one per row."""
-    given = {
+    columns = {
         "path": files.paths,
         "partitionValues": _partition_values(files),
         "size": pa.array(files.sizes),
@@ -146,13 +146,13 @@ def add_actions(schema: Any, files: Files, statistics: Texts) -> Batch:
     }
     kind = schema.field("add").type
     if kind.get_field_index("stats_parsed") >= 0:
-        given |= _parsed(files)
-    return _rows(schema, "add", _struct(kind, given, len(files)))
+        columns |= _parsed(files)
+    return _rows(schema, "add", _struct(kind, columns, len(files)))
 
 
 def remove_actions(schema: Any, files: Files) -> Batch:
     """Return tombstones, one per row."""
-    given = {
+    columns = {
         "path": files.paths,
         "deletionTimestamp": _repeat(_DELETED_MS, len(files)),
         "dataChange": _repeat(True, len(files)),
@@ -160,7 +160,7 @@ def remove_actions(schema: Any, files: Files) -> Batch:
         "partitionValues": _partition_values(files),
         "size": pa.array(files.sizes),
     }
-    return _rows(schema, "remove", _struct(_REMOVE, given, len(files)))
+    return _rows(schema, "remove", _struct(_REMOVE, columns, len(files)))
 
 
 def write_parquet(path: Path, schema: Any, batches: Iterable[Batch], like: Parameters) -> int:
@@ -213,8 +213,8 @@ def _rows(schema: Any, name: str, column: Column) -> Batch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _struct(kind: Any, given: Mapping[str, Column], size: int) -> Column:
-    columns = [given[f.name] if f.name in given else pa.nulls(size, f.type) for f in kind]
+def _struct(kind: Any, arrays: Mapping[str, Column], size: int) -> Column:
+    columns = [arrays[f.name] if f.name in arrays else pa.nulls(size, f.type) for f in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
 
 
@@ -256,7 +256,7 @@ def _as_pairs(value: Any) -> Any:
     """Convert dicts that are maps in Parquet to lists of pairs."""
     if not isinstance(value, Mapping):
         return value
-    below = {name: found for name, found in value.items() if isinstance(found, Mapping)}
+    below = {name: members for name, members in value.items() if isinstance(members, Mapping)}
     maps = {"options", "configuration", "tags"} & below.keys()
-    inner = {name: _as_pairs(found) for name, found in below.items()}
+    inner = {name: _as_pairs(members) for name, members in below.items()}
     return {**value, **inner, **{name: list(below[name].items()) for name in maps}}

@@ -74,11 +74,11 @@ def measure_counts(table: Path, *, files: int, repeats: int) -> tuple[float, flo
     )
     times: list[list[float]] = [[], []]
     for _ in range(repeats + 1):
-        for ask, taken in zip(contestants, times, strict=True):
+        for ask, samples in zip(contestants, times, strict=True):
             start = time.perf_counter()
             if ask() != files * ROWS_A_FILE:
                 raise SystemExit("wrong count")
-            taken.append((time.perf_counter() - start) * 1000)
+            samples.append((time.perf_counter() - start) * 1000)
     return min(times[0][1:]), min(times[1][1:])  # the first of each includes imports
 
 
@@ -90,13 +90,13 @@ def measure_starts(table: Path, *, repeats: int) -> tuple[float, float]:
     times: list[list[float]] = [[], []]
     for _ in range(repeats):
         outputs = []
-        for words, taken in zip((command, ["-c", script]), times, strict=True):
+        for words, samples in zip((command, ["-c", script]), times, strict=True):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run([sys.executable, *words], check=True, capture_output=True)
+            result = subprocess.run([sys.executable, *words], check=True, capture_output=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            taken.append(used * 1000)
-            outputs.append(done.stdout)
+            samples.append(used * 1000)
+            outputs.append(result.stdout)
         if len(set(outputs)) != 1:
             raise SystemExit("wrong files")
     return min(times[0]), min(times[1])

@@ -143,9 +143,9 @@ def _link(source: str, target: str) -> None:
         shutil.copyfile(source, target)
 
 
-def check(found: pa.Table) -> None:
+def check(answer_rows: pa.Table) -> None:
     """Raise an error unless these are the requested rows of that day, each as it was written."""
-    rows = found.select(["id", "amount", "name", "date"]).to_pylist()
+    rows = answer_rows.select(["id", "amount", "name", "date"]).to_pylist()
     ids = {row["id"] for row in rows}
     right = all(
         row["amount"] == row["id"]
@@ -163,27 +163,27 @@ def answer() -> None:
     contestant, table = sys.argv[1:]
     ask = CONTESTANTS[contestant](table)
     idle_bytes, started, cpu_before_s = tree_peak_bytes(), time.monotonic(), cpu_s()
-    found = ask()
+    rows = ask()
     took = {"seconds": time.monotonic() - started, "cpu": cpu_s() - cpu_before_s}
     peak_bytes = tree_peak_bytes()
     took |= {"peak_mb": peak_bytes / 1e6, "over_idle_mb": (peak_bytes - idle_bytes) / 1e6}
-    check(found)
+    check(rows)
     print(json.dumps(took))
 
 
 def sample(contestant: str, table: Path, *, python: str = sys.executable) -> dict[str, float]:
     """Measure once."""
-    done = subprocess.run(
+    result = subprocess.run(
         [python, "-c", _WORKER, contestant, str(table)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode != 0:
-        raise SystemExit(f"{contestant}:\n{done.stderr}")
-    said: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return said
+    if result.returncode != 0:
+        raise SystemExit(f"{contestant}:\n{result.stderr}")
+    report: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
+    return report
 
 
 def main() -> None:
@@ -197,8 +197,8 @@ def main() -> None:
     chosen = parser.parse_args()
     table = open_table(chosen.files)
     warm_page_cache(table)
-    here = [name for name in CONTESTANTS if importlib.util.find_spec(name) is not None]
-    present = dict.fromkeys(here, sys.executable)
+    contestants = [name for name in CONTESTANTS if importlib.util.find_spec(name) is not None]
+    present = dict.fromkeys(contestants, sys.executable)
     if chosen.spark_delta:
         present["spark-delta"] = chosen.spark_delta
     best: dict[str, dict[str, float]] = {}

@@ -49,8 +49,8 @@ class History:
 def plan_history(parameters: Parameters) -> History:
     """Decide what each commit does."""
     random = np.random.default_rng(parameters.seed)
-    wanted = parameters.commits * (parameters.removes + parameters.readds)
-    pool = list(random.choice(parameters.files, wanted, replace=False))
+    removals = parameters.commits * (parameters.removes + parameters.readds)
+    pool = list(random.choice(parameters.files, removals, replace=False))
     removed_before: list[int] = []
     live_of_commits: list[int] = []
     revised: list[int] = []
@@ -74,8 +74,8 @@ def plan_history(parameters: Parameters) -> History:
 
 
 def _take(pool: list[int], count: int) -> list[int]:
-    taken, pool[:] = pool[:count], pool[count:]
-    return taken
+    drawn, pool[:] = pool[:count], pool[count:]
+    return drawn
 
 
 def _draw(pool: list[int], count: int, random: np.random.Generator) -> list[int]:

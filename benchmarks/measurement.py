@@ -52,8 +52,8 @@ class Measurement:
 
     def values(self, measure: str) -> list[float]:
         """Return one measure of every sample that has it."""
-        found = (getattr(sample, measure) for sample in self.samples)
-        return [value for value in found if value is not None]
+        samples = (getattr(sample, measure) for sample in self.samples)
+        return [value for value in samples if value is not None]
 
     def best(self) -> Iterator[tuple[tuple[str, str, Measure], float]]:
         """Yield the minimum of each measure."""
@@ -76,14 +76,14 @@ class Runner:
 
     def sample(self, question: Question) -> Sample:
         """Measure once."""
-        said, spawned_ns = _spawn(MEASURE, self.contestant, self.modules, question)
-        read = [n for n in (said["read_bytes"], said["said_read_bytes"]) if n is not None]
+        report, spawned_ns = _spawn(MEASURE, self.contestant, self.modules, question)
+        read = [n for n in (report["read_bytes"], report["said_read_bytes"]) if n is not None]
         return Sample(
-            warm_ms=(said["ended_ns"] - said["started_ns"]) / 1e6,
-            cold_ms=(said["ended_ns"] - spawned_ns) / 1e6,
-            cpu_ms=said["cpu_ns"] / 1e6,
-            peak_mb=said["peak_bytes"] / 1e6,
-            over_idle_mb=(said["peak_bytes"] - self.idle_bytes) / 1e6,
+            warm_ms=(report["ended_ns"] - report["started_ns"]) / 1e6,
+            cold_ms=(report["ended_ns"] - spawned_ns) / 1e6,
+            cpu_ms=report["cpu_ns"] / 1e6,
+            peak_mb=report["peak_bytes"] / 1e6,
+            over_idle_mb=(report["peak_bytes"] - self.idle_bytes) / 1e6,
             read_kb=max(read) / 1e3 if read else None,
         )
 
@@ -96,9 +96,9 @@ def rehearse(contestant: str, question: Question, *, folder: Path) -> Runner:
     """Let a contestant answer once, to find the modules it needs and check its answer."""
     if question.ask is Ask.BATCHES:
         _spawn(AUDIT, contestant, None, question)
-    said, _ = _spawn(MEASURE, contestant, None, question)
+    report, _ = _spawn(MEASURE, contestant, None, question)
     modules = folder / f"{contestant}-{question.ask}-{question.threads}.modules"
-    modules.write_text("\n".join(said["modules"]), encoding="utf-8")
+    modules.write_text("\n".join(report["modules"]), encoding="utf-8")
     idle = [_spawn(IDLE, contestant, modules, question)[0]["peak_bytes"] for _ in range(3)]
     return Runner(contestant=contestant, modules=modules, idle_bytes=min(idle))
 
@@ -117,7 +117,7 @@ def _spawn(
 ) -> tuple[dict[str, Any], int]:
     words = [mode, contestant, str(modules or ""), *question.to_words()]
     spawned_ns = time.monotonic_ns()
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _WORKER, *words],
         cwd=ROOT,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""},
@@ -126,7 +126,7 @@ def _spawn(
         timeout=_TIMEOUT_S,
         check=False,
     )
-    if done.returncode != 0:
-        raise WorkerFailedError(f"{contestant}, {question.ask}:\n{done.stderr}")
-    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return said, spawned_ns
+    if result.returncode != 0:
+        raise WorkerFailedError(f"{contestant}, {question.ask}:\n{result.stderr}")
+    report: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return report, spawned_ns

@@ -133,8 +133,8 @@ def measure(roots: Sequence[Path], repeats: int) -> list[list[Cost]]:
         run_once(root)
     costs: list[list[Cost]] = [[] for _ in roots]
     for _ in range(repeats):
-        for root, found in zip(roots, costs, strict=True):
-            found.append(run_once(root))
+        for root, samples in zip(roots, costs, strict=True):
+            samples.append(run_once(root))
     return costs
 
 
@@ -172,12 +172,12 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     missed = size.files > MOST_FILES
-    for count, found in zip(options.runs, costs, strict=True):
+    for count, cost in zip(options.runs, costs, strict=True):
         parts = []
         for name in ("wall_s", "cpu_s", "peak_mb"):
-            ratio = median(found, name) / median(costs[0], name)
+            ratio = median(cost, name) / median(costs[0], name)
             missed |= ratio > TARGET
-            parts.append(f"{name} {median(found, name):.2f} (x {ratio:.2f})")
+            parts.append(f"{name} {median(cost, name):.2f} (x {ratio:.2f})")
         print(f"{count} runs: {', '.join(parts)}")
     print(f"target x {TARGET}, at most {MOST_FILES} files: {'missed' if missed else 'met'}")
     sys.exit(1 if missed else 0)

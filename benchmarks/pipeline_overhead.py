@@ -87,7 +87,7 @@ class Clock:
 
     def _cpu_s(self) -> float:
         times = [process.cpu_times() for process in self._processes]
-        return float(sum(found.user + found.system for found in times))
+        return float(sum(process_times.user + process_times.system for process_times in times))
 
 
 def run_pairs(spark: SparkSession, root: Path, pairs: int) -> list[tuple[Cost, Cost]]:
@@ -102,18 +102,18 @@ def run_pairs(spark: SparkSession, root: Path, pairs: int) -> list[tuple[Cost, C
     clock = Clock(spark)
     for side in sides.values():  # one-time compilation is not counted
         side()
-    found = []
+    pairs_run = []
     for number in range(pairs):
         cost = {name: clock.time(sides[name]) for name in sorted(sides, reverse=number % 2 == 1)}
         hand, ours = cost["hand"], cost["headrace"]
-        found.append((hand, ours))
+        pairs_run.append((hand, ours))
         print(
             f"pair {number + 1}: by hand {hand.wall_s:.1f} s ({hand.cpu_s:.1f} s of CPU), "
             f"Headrace {ours.wall_s:.1f} s ({ours.cpu_s:.1f} s of CPU)",
             flush=True,
         )
     compare(project, bundle, out)
-    return found
+    return pairs_run
 
 
 def compare(project: Project, bundle: Bundle, out: Path) -> None:
@@ -157,11 +157,11 @@ def main() -> None:
     root = prepare(options.scale)
     spark = headrace.spark.local(cores=options.cores, memory="2g")
     try:
-        found = run_pairs(spark, root, options.pairs)
+        pairs = run_pairs(spark, root, options.pairs)
     finally:
         spark.stop()
     for name in ("wall_s", "cpu_s"):
-        ratios = [getattr(ours, name) / getattr(hand, name) for hand, ours in found]
+        ratios = [getattr(ours, name) / getattr(hand, name) for hand, ours in pairs]
         median = statistics.median(ratios)
         verdict = "met" if median <= TARGET else "missed"
         print(

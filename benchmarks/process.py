@@ -35,11 +35,11 @@ def descendants(root: int) -> list[int]:
             fields = _stat(int(entry.name))
             if fields:
                 parents[int(entry.name)] = int(fields[1])
-    found, checked = [root], 0
-    while checked < len(found):
-        found += [pid for pid, parent in parents.items() if parent == found[checked]]
+    pids, checked = [root], 0
+    while checked < len(pids):
+        pids += [pid for pid, parent in parents.items() if parent == pids[checked]]
         checked += 1
-    return found
+    return pids
 
 
 def _ticks(pid: int) -> list[int]:

@@ -95,8 +95,8 @@ def deltalake_asks(case: str, uri: str, question: Question) -> Callable[[], Any]
 
     def limit() -> list[str]:
         actions = pa.table(DeltaTable(uri).get_add_actions())
-        found: list[str] = actions["path"].slice(0, question.limit).to_pylist()
-        return found
+        paths: list[str] = actions["path"].slice(0, question.limit).to_pylist()
+        return paths
 
     def consume() -> Consumption:
         stream = Consumption()
@@ -236,7 +236,7 @@ def measure(
 ) -> tuple[Sample, list[Request]]:
     """Measure once, in a separate process; also return its requests to the store."""
     server.log()
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _WORKER, contestant, case, str(folder), str(server.port)],
         cwd=ROOT,
         env=os.environ | server.environment,
@@ -245,17 +245,17 @@ def measure(
         text=True,
         check=False,
     )
-    if done.returncode != 0:
-        raise SystemExit(f"{contestant}, {case}:\n{done.stdout}{done.stderr}")
-    took = json.loads(done.stdout.splitlines()[-1])
-    asked = server.log()
+    if result.returncode != 0:
+        raise SystemExit(f"{contestant}, {case}:\n{result.stdout}{result.stderr}")
+    took = json.loads(result.stdout.splitlines()[-1])
+    sent_requests = server.log()
     sample = Sample(
         **took,
-        requests=len(asked),
-        bytes=sum(request.size_bytes for request in asked),
-        rounds=depth(asked),
+        requests=len(sent_requests),
+        bytes=sum(request.size_bytes for request in sent_requests),
+        rounds=depth(sent_requests),
     )
-    return sample, asked
+    return sample, sent_requests
 
 
 def measure_cases(
@@ -272,11 +272,11 @@ def measure_cases(
         warm_page_cache(lake.table)
         of_case = best[case.name] = {}
         for _ in range(repeats):
-            asked: list[Request] = []
+            requests: list[Request] = []
             parts = (DOWNLOAD, LOCAL) if case.name == "all" else ()
             for contestant in (HEADRACE, DELTALAKE, *parts):
-                sample, sent = measure(contestant, case.name, folder, server, requests=asked)
-                asked = sent if contestant == HEADRACE else asked
+                sample, sent = measure(contestant, case.name, folder, server, requests=requests)
+                requests = sent if contestant == HEADRACE else requests
                 known = of_case.setdefault(contestant, sample)
                 if sample.seconds < known.seconds:
                     of_case[contestant] = sample

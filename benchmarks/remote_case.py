@@ -106,20 +106,20 @@ def describe_throughput(best: dict[str, Sample]) -> str:
 
 def missed(best: dict[str, dict[str, Sample]]) -> list[str]:
     """Return the targets that were missed."""
-    found = []
+    targets = []
     for case in CASES:
         if case.name not in best:
             continue
         own, other = best[case.name][HEADRACE], best[case.name][DELTALAKE]
         ratio = other.seconds / own.seconds
         if case.most_rounds is not None and own.rounds > case.most_rounds:
-            found.append(f"{case.title}: {own.rounds} round trips, at most {case.most_rounds}")
+            targets.append(f"{case.title}: {own.rounds} round trips, at most {case.most_rounds}")
         if case.least_ratio is not None and ratio < case.least_ratio:
-            found.append(f"{case.title}: {ratio:.1f} times as fast, at least {case.least_ratio}")
+            targets.append(f"{case.title}: {ratio:.1f} times as fast, at least {case.least_ratio}")
         if own.requests > other.requests:
-            found.append(f"{case.title}: more requests than deltalake")
+            targets.append(f"{case.title}: more requests than deltalake")
     if DOWNLOAD in best.get("all", {}):
         share = achievable_share(best["all"])
         if share < _LEAST_SHARE:
-            found.append(f"all files: {share:.0%} of the achievable throughput, at least 80 %")
-    return found
+            targets.append(f"all files: {share:.0%} of the achievable throughput, at least 80 %")
+    return targets

@@ -169,7 +169,7 @@ def _is_quiet() -> bool:
 def _threads() -> list[tuple[str, str, str]]:
     """Return each other thread's id, its state, and how often it has yielded its processor."""
     own = str(threading.get_native_id())
-    found = []
+    threads = []
     for task in sorted(os.listdir(_TASKS)):  # noqa: PTH208
         if task != own:
             try:
@@ -178,5 +178,5 @@ def _threads() -> list[tuple[str, str, str]]:
                 continue
             fields = dict(line.split(":\t", 1) for line in status if ":\t" in line)
             switches = fields["voluntary_ctxt_switches"] + fields["nonvoluntary_ctxt_switches"]
-            found.append((task, fields["State"][0], switches))
-    return found
+            threads.append((task, fields["State"][0], switches))
+    return threads

@@ -53,16 +53,16 @@ _WORKER = "from benchmarks.row_read import answer; answer()"
 
 def open_tables(folder: Path) -> Path:
     """Return the tables, creating them if needed."""
-    made = folder / f"row-read-{LARGE_FILES}x{LARGE_ROWS}-{SMALL_FILES}x{SMALL_ROWS}"
-    if made.exists():
-        return made
-    unfinished = made.with_name(f"{made.name}{_UNFINISHED}")
+    folder_of_tables = folder / f"row-read-{LARGE_FILES}x{LARGE_ROWS}-{SMALL_FILES}x{SMALL_ROWS}"
+    if folder_of_tables.exists():
+        return folder_of_tables
+    unfinished = folder_of_tables.with_name(f"{folder_of_tables.name}{_UNFINISHED}")
     shutil.rmtree(unfinished, ignore_errors=True)
     _write(unfinished / "large", files=LARGE_FILES, rows=LARGE_ROWS, deletes=False)
     _write(unfinished / "vectors", files=LARGE_FILES, rows=LARGE_ROWS, deletes=True)
     _write(unfinished / "small", files=SMALL_FILES, rows=SMALL_ROWS, deletes=False)
-    unfinished.rename(made)
-    return made
+    unfinished.rename(folder_of_tables)
+    return folder_of_tables
 
 
 def _write(table: Path, *, files: int, rows: int, deletes: bool) -> None:
@@ -147,8 +147,8 @@ def arrow_dataset(table: str, where: str | None) -> Ask:
     import pyarrow.dataset as ds  # noqa: PLC0415
 
     files = sorted(map(str, Path(table).glob("*.parquet")))
-    kept = None if where is None else ds.field("g") == "a"
-    return lambda: ds.dataset(files).to_table(filter=kept)
+    condition = None if where is None else ds.field("g") == "a"
+    return lambda: ds.dataset(files).to_table(filter=condition)
 
 
 def polars_files(table: str, where: str | None) -> Ask:
@@ -195,9 +195,9 @@ CONTESTANTS: dict[str, Callable[[str, str | None], Ask]] = {
 KNOWS_NO_VECTORS = frozenset({"pyarrow.dataset", "polars (files)"})
 
 
-def summary(found: Any) -> list[Any]:
+def summary(answer: Any) -> list[Any]:
     """Return a few numbers that two different answers are unlikely to share."""
-    rows = found if isinstance(found, pa.Table) else found.to_arrow()
+    rows = answer if isinstance(answer, pa.Table) else answer.to_arrow()
     lengths = pc.sum(pc.binary_length(rows["s"].cast(pa.large_string()))).as_py()
     letters = pc.value_counts(rows["g"].cast(pa.large_string())).to_pylist()
     counted = sorted((entry["values"], entry["counts"]) for entry in letters)
@@ -211,33 +211,33 @@ def answer() -> None:
     ask = CONTESTANTS[contestant](f"{folder}/{name}", where)
     idle_bytes = tree_peak_bytes()
     clock_s, cores_s = float("inf"), float("inf")
-    found = None
+    result = None
     for _ in range(int(repeats)):
-        found = None  # keep one answer at a time
+        result = None  # keep one answer at a time
         started, spent = time.perf_counter(), time.process_time()
-        found = ask()
+        result = ask()
         clock_s = min(clock_s, time.perf_counter() - started)
         cores_s = min(cores_s, time.process_time() - spent)
     peak_mb = (tree_peak_bytes() - idle_bytes) / 1e6
     took = {"clock_s": clock_s, "cores_s": cores_s, "over_idle_mb": peak_mb}
-    print(json.dumps({**took, "answer": summary(found)}))
+    print(json.dumps({**took, "answer": summary(result)}))
 
 
 def sample(contestant: str, question: str, folder: Path, repeats: int) -> dict[str, Any] | None:
     """Measure once; return None if the contestant refuses the table."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _WORKER, contestant, question, str(folder), str(repeats)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode != 0:
+    if result.returncode != 0:
         if contestant == "headrace":
-            raise SystemExit(done.stderr)
+            raise SystemExit(result.stderr)
         return None
-    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return said
+    report: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return report
 
 
 def measure(question: str, folder: Path, *, rounds: int, repeats: int) -> dict[str, Any]:

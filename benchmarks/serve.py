@@ -118,9 +118,9 @@ def peer_server(kind: str, table: Path) -> Iterator[Server]:
         yield Server(psutil.Process(process.pid), int(process.stdout.readline()), 0)
 
 
-def ticket_of(client: flight.FlightClient, **asked: Any) -> flight.Ticket:
+def ticket_of(client: flight.FlightClient, **request: Any) -> flight.Ticket:
     """Return the ticket of a request; a peer accepts any ticket."""
-    command = json.dumps({"table": "t", "columns": COLUMNS} | asked)
+    command = json.dumps({"table": "t", "columns": COLUMNS} | request)
     info = client.get_flight_info(flight.FlightDescriptor.for_command(command))
     return info.endpoints[0].ticket
 
@@ -197,21 +197,21 @@ def measure_latency(table: Path, port: int) -> dict[str, float]:
 
 def measure_fairness(port: int) -> dict[str, float]:
     """Run several scans at once: none may starve."""
-    taken: list[float] = []
+    times: list[float] = []
 
     def one() -> None:
-        taken.append(read(port, ticket_of)[1])
+        times.append(read(port, ticket_of)[1])
 
     threads = [threading.Thread(target=one) for _ in range(CONCURRENT)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    median = statistics.median(taken)
+    median = statistics.median(times)
     return {
         "median_s": round(median, 3),
-        "slowest_s": round(max(taken), 3),
-        "ratio": round(max(taken) / median, 2),
+        "slowest_s": round(max(times), 3),
+        "ratio": round(max(times) / median, 2),
     }
 
 
@@ -311,12 +311,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--case", action="append", choices=["speed", "stalled", "first"])
     parser.add_argument("--result", type=Path)
-    asked = parser.parse_args()
-    table = open_lake(Parameters(files=asked.files)).table
-    cases = asked.case or ["speed", "stalled", "first"]
-    results: dict[str, Any] = {"files": asked.files, "load": round(os.getloadavg()[0], 1)}
+    options = parser.parse_args()
+    table = open_lake(Parameters(files=options.files)).table
+    cases = options.case or ["speed", "stalled", "first"]
+    results: dict[str, Any] = {"files": options.files, "load": round(os.getloadavg()[0], 1)}
     if "speed" in cases:
-        results |= compare_speed(table, asked.repeats)
+        results |= compare_speed(table, options.repeats)
     if "stalled" in cases:
         many = ("--max-streams", "400")
         with headrace_server(table, *many, *WITHOUT_CACHE) as server:
@@ -328,8 +328,8 @@ def main() -> None:
         results |= compare_first_requests(table)
     text = json.dumps(results, indent=2)
     print(text)
-    if asked.result is not None:
-        asked.result.write_text(text + "\n")
+    if options.result is not None:
+        options.result.write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -126,11 +126,11 @@ def check_pruning(clock: Clock, frame: DataFrame, table: Path, condition: str) -
     """Check that a query reads exactly the files that the kernel keeps."""
     query = aggregate(frame.where(condition))
     cost = clock.measure(query.collect)
-    kept = list(headrace.Table(table).snapshot().scan(where=condition))
-    expected = {"numFiles": len(kept), "filesSize": sum(file.size_bytes for file in kept)}
-    found = scan_metrics(query)
-    print(f"{condition}: {found}, {cost.seconds:.2f} s, {cost.cpu_s:.2f} s of CPU", flush=True)
-    assert found == expected, f"the kernel keeps {expected}"
+    files = list(headrace.Table(table).snapshot().scan(where=condition))
+    expected = {"numFiles": len(files), "filesSize": sum(file.size_bytes for file in files)}
+    metrics = scan_metrics(query)
+    print(f"{condition}: {metrics}, {cost.seconds:.2f} s, {cost.cpu_s:.2f} s of CPU", flush=True)
+    assert metrics == expected, f"the kernel keeps {expected}"
 
 
 def main() -> None:
@@ -139,10 +139,10 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--memory", default="2g")
-    asked = parser.parse_args()
-    table = make_table(asked.files)
-    spark = headrace.spark.local(cores=asked.cores, memory=asked.memory)
-    ratio = compare(spark, table, pairs=asked.pairs)
+    options = parser.parse_args()
+    table = make_table(options.files)
+    spark = headrace.spark.local(cores=options.cores, memory=options.memory)
+    ratio = compare(spark, table, pairs=options.pairs)
     spark.stop()
     assert ratio <= AT_MOST, f"the pinned read takes more than {AT_MOST} times the CPU of the bare"
 
@@ -183,9 +183,9 @@ def compare(spark: SparkSession, table: Path, *, pairs: int) -> float:
         )
         for measure in ("seconds", "cpu_s")
     }
-    for name, found in costs.items():
-        seconds = statistics.median(cost.seconds for cost in found)
-        cpu_s = statistics.median(cost.cpu_s for cost in found)
+    for name, samples in costs.items():
+        seconds = statistics.median(cost.seconds for cost in samples)
+        cpu_s = statistics.median(cost.cpu_s for cost in samples)
         print(f"aggregate {name}: {seconds:.2f} s, {cpu_s:.2f} s of CPU")
     print(f"pinned / bare: {ratios['seconds']:.2f} by the clock, {ratios['cpu_s']:.2f} by CPU")
     between = f"id BETWEEN {10 * ROWS_A_FILE + 5} AND {12 * ROWS_A_FILE}"

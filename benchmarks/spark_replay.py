@@ -58,24 +58,24 @@ def _lake(files: int) -> Lake:
 
 def _in_process(way: str, files: int, heap: str, cores: int) -> dict[str, Any]:
     words = ["--way", way, "--files", str(files), "--heap", heap, "--cores", str(cores)]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "benchmarks.spark_replay", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return said
+    if result.returncode:
+        raise RuntimeError(result.stderr)
+    report: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return report
 
 
-def _row(way: str, files: int, said: dict[str, Any]) -> str:
-    heap = f"{said['heap_mb']:.0f} MB" if said["heap_mb"] else ""
+def _row(way: str, files: int, report: dict[str, Any]) -> str:
+    heap = f"{report['heap_mb']:.0f} MB" if report["heap_mb"] else ""
     return (
-        f"| {way} | {files:,} | {said['wall_s']:.1f} s | {said['cpu_s']:.1f} s "
-        f"| {said['driver_s']:.1f} s | {said['python_mb']:.0f} MB | {heap} |"
+        f"| {way} | {files:,} | {report['wall_s']:.1f} s | {report['cpu_s']:.1f} s "
+        f"| {report['driver_s']:.1f} s | {report['python_mb']:.0f} MB | {heap} |"
     )
 
 
@@ -96,7 +96,7 @@ def _measure(way: str, lake: Lake, *, heap: str, cores: int) -> dict[str, Any]:
             before_s = time.process_time()
             tally.add(batch["path"], batch["size_bytes"].to_numpy())
             checking_s += time.process_time() - before_s
-    said = {
+    report = {
         "wall_s": time.monotonic() - started,
         "cpu_s": cpu_s() - cpu_before_s - checking_s,
         "driver_s": time.process_time() - driver_s - checking_s,
@@ -109,7 +109,7 @@ def _measure(way: str, lake: Lake, *, heap: str, cores: int) -> dict[str, Any]:
         raise RuntimeError(f"{way} gave {tally}, not {expected}")
     if spark is not None:
         spark.stop()
-    return said
+    return report
 
 
 def _batches(spark: Any, lake: Lake) -> Iterator[pa.RecordBatch]:

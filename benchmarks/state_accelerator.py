@@ -41,8 +41,8 @@ for _ in range(int(repeats)):
     times.append((time.perf_counter() - start, time.process_time() - cpu))
 decision = scan.decision
 known = decision.unused_state if decision.state_version is None else decision.state_version
-told = {"files": files, "state": known, "base": decision.state_version is not None}
-print(json.dumps({**told, "wall": min(t[0] for t in times), "cpu": min(t[1] for t in times)}))
+report = {"files": files, "state": known, "base": decision.state_version is not None}
+print(json.dumps({**report, "wall": min(t[0] for t in times), "cpu": min(t[1] for t in times)}))
 """
 
 
@@ -64,20 +64,20 @@ def ask(
     table: str, state: str, where: str, *, repeats: int, environment: dict[str, str] | None = None
 ) -> Answer:
     """Query in a separate process."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _WORKER, table, state, where, str(repeats)],
         env=os.environ | (environment or {}),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    told: dict[str, Any] = json.loads(done.stdout)
-    if (told["state"] is not None) != bool(state):
+    if result.returncode:
+        raise SystemExit(result.stderr)
+    report: dict[str, Any] = json.loads(result.stdout)
+    if (report["state"] is not None) != bool(state):
         raise SystemExit(f"the state was {'not ' if state else ''}known")
     return Answer(
-        files=told["files"], wall_s=told["wall"], cpu_s=told["cpu"], is_state=told["base"]
+        files=report["files"], wall_s=report["wall"], cpu_s=report["cpu"], is_state=report["base"]
     )
 
 
@@ -90,15 +90,15 @@ def ask_remotely(folder: Path, state: str, where: str) -> Answer:
         place = f"s3://{BUCKET}"
         below = f"{place}/{state}" if state else ""
         answer = ask(f"{place}/table", below, where, repeats=1, environment=server.environment)
-        asked = server.log()
+        requests = server.log()
     return Answer(
         files=answer.files,
         wall_s=answer.wall_s,
         cpu_s=answer.cpu_s,
         is_state=answer.is_state,
-        rounds=depth(asked),
-        requests=len(asked),
-        read_bytes=sum(request.size_bytes for request in asked),
+        rounds=depth(requests),
+        requests=len(requests),
+        read_bytes=sum(request.size_bytes for request in requests),
     )
 
 

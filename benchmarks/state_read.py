@@ -113,10 +113,10 @@ def best(call: Callable[[], int], expected: int, *, repeats: int = 5) -> float:
     times = []
     for _ in range(repeats):
         start = time.process_time()
-        found = call()
+        result = call()
         times.append(time.process_time() - start)
-        if found != expected:
-            raise SystemExit(f"{found} is not {expected}")
+        if result != expected:
+            raise SystemExit(f"{result} is not {expected}")
     return min(times) * 1000
 
 
@@ -160,14 +160,16 @@ def seed_layout(table: Path, part: str) -> int:
     log = table / "_transaction_log"
     with (log / f"state-v{1:020}/_manifest.avro").open("rb") as file:
         state: Any = next(iter(fastavro.reader(file)))
-    found = 0
+    matching = 0
     for info in state["manifests"]:
         bounds = info["partitionBounds"]["part"]
         if bounds["min"] <= part <= bounds["max"]:
             with (log / info["path"]).open("rb") as file:
                 records: Any = fastavro.reader(file)
-                found += sum(1 for record in records if record["partitionValues"]["part"] == part)
-    return found
+                matching += sum(
+                    1 for record in records if record["partitionValues"]["part"] == part
+                )
+    return matching
 
 
 def measure_partition(files: int) -> None:
@@ -183,20 +185,20 @@ def measure_partition(files: int) -> None:
             capture_output=True,
             text=True,
         ).stdout
-        told = json.loads(out)
-        if told["files"] != expected:
-            raise SystemExit(f"{told['files']} is not {expected}")
+        report = json.loads(out)
+        if report["files"] != expected:
+            raise SystemExit(f"{report['files']} is not {expected}")
         slow = best(lambda: seed_layout(table, part), expected, repeats=1)
-    cpu = min(cpu for _, cpu in told["times"]) * 1000
-    first_wall, first_cpu = told["times"][0]
+    cpu = min(cpu for _, cpu in report["times"]) * 1000
+    first_wall, first_cpu = report["times"][0]
     print(f"one partition ({expected:,} of {files:,} files): snapshot and scan")
     print(f"  headrace     {cpu:8.1f} ms of the processor (target: at most 100)")
     print(
         f"    at first   {first_cpu * 1000:8.1f} ms, {first_wall * 1000:.1f} ms by the clock, "
         "imports included"
     )
-    print(f"  memory       {told['grown_mb']:8.1f} MB above the interpreter (target: at most 50)")
-    print(f"    the read   {told['read_mb']:8.1f} MB above the imported libraries")
+    print(f"  memory       {report['grown_mb']:8.1f} MB above the interpreter (target: at most 50)")
+    print(f"    the read   {report['read_mb']:8.1f} MB above the imported libraries")
     print(f"  seed's way   {slow:8.1f} ms  {slow / cpu:.1f} x headrace (target: at least 20)")
 
 

@@ -49,23 +49,25 @@ count = len(list(table.changes(2, 2)))
 
 def run(body: str, table: str, expected: int, *, more: dict[str, str] | None = None) -> Any:
     """Run a script, and check its count."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", _HEAD + body + _TAIL, table],
         env=os.environ | (more or {}),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    told = json.loads(done.stdout)
-    if told["count"] != expected:
-        raise SystemExit(f"{told['count']} is not {expected}")
-    return told
+    if result.returncode:
+        raise SystemExit(result.stderr)
+    report = json.loads(result.stdout)
+    if report["count"] != expected:
+        raise SystemExit(f"{report['count']} is not {expected}")
+    return report
 
 
-def _line(title: str, told: Any, target: str) -> None:
-    print(f"  {title:34} {told['wall_ms']:8.1f} ms, processor {told['cpu_ms']:8.1f} ms ({target})")
+def _line(title: str, report: Any, target: str) -> None:
+    print(
+        f"  {title:34} {report['wall_ms']:8.1f} ms, processor {report['cpu_ms']:8.1f} ms ({target})"
+    )
 
 
 def measure_parallel(folder: Path) -> None:
@@ -79,9 +81,9 @@ def measure_memory(folder: Path) -> None:
     """Measure the peak memory of a process that reads 100,000 entries."""
     table = folder / "memory"
     write_table(table, 100_000)
-    told = run(_READ, str(table), 100_000)
-    _line("100,000 entries", told, "design: 700 ms")
-    grown, read = told["grown_mb"], told["read_mb"]
+    report = run(_READ, str(table), 100_000)
+    _line("100,000 entries", report, "design: 700 ms")
+    grown, read = report["grown_mb"], report["read_mb"]
     print(f"    {grown:.1f} MB above the interpreter, {read:.1f} MB of the read (design: 500 MB)")
 
 
@@ -91,9 +93,9 @@ def measure_slow_store(folder: Path) -> None:
     write_table(bucket / "table", 70_000)
     with slow_store(bucket, delay_ms=50, megabytes_per_second=100) as server:
         server.log()
-        told = run(_READ, f"s3://{BUCKET}/table", 70_000, more=server.environment)
+        report = run(_READ, f"s3://{BUCKET}/table", 70_000, more=server.environment)
         rounds = depth(server.log())
-    _line("70,000 entries on the slow store", told, f"design: 2 s; {rounds} round trips")
+    _line("70,000 entries on the slow store", report, f"design: 2 s; {rounds} round trips")
 
 
 def measure_changes(folder: Path) -> None:

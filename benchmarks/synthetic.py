@@ -126,11 +126,11 @@ def make_files(numbers: Numbers, *, total: int, seed: int, revision: int = 0) ->
 
 def numbers_of(paths: Sequence[str], *, seed: int) -> Numbers:
     """Return the number in each path, or raise a ValueError if a path has none."""
-    found = [_UUID.search(path) for path in paths]
-    if lost := [path for path, match in zip(paths, found, strict=True) if match is None]:
-        msg = f"not a path of a synthetic file: {lost[0]}"
+    matches = [_UUID.search(path) for path in paths]
+    if unmatched := [path for path, match in zip(paths, matches, strict=True) if match is None]:
+        msg = f"not a path of a synthetic file: {unmatched[0]}"
         raise ValueError(msg)
-    digits = ["".join(match.groups()) for match in found if match]
+    digits = ["".join(match.groups()) for match in matches if match]
     high = np.array([int(text[:16], 16) for text in digits], np.uint64)
     low = np.array([int(text[16:], 16) for text in digits], np.uint64)
     return low ^ mix(high + np.uint64(seed))

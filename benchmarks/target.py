@@ -79,18 +79,18 @@ class Target:
         return f"{number:,.0f} x" if number >= 100 else f"{number:,.2f} x"
 
     def _text(self) -> str:
-        what = case_named(self.case).title
+        title = case_named(self.case).title
         bound = f"{self.bound.value} {self.value:,g}"
         if self.peer is None:
             unit = self.measure.rpartition("_")[2].upper()
             kind = {Measure.READ: "read", Measure.OVER_IDLE: "over idle imports"}[self.measure]
-            return f"{what}: {bound} {unit} {kind}"
+            return f"{title}: {bound} {unit} {kind}"
         if self.other_case:
-            return f"{what}: {bound} x of {case_named(self.other_case).title}"
+            return f"{title}: {bound} x of {case_named(self.other_case).title}"
         how = {Measure.WARM: "warm", Measure.COLD: "cold", Measure.CPU: "CPU"}[self.measure]
         if self.bound is Bound.AT_LEAST:
-            return f"{what}, {how}: {bound} x faster than {TITLES[self.peer]}"
-        return f"{what}, {how}: {bound} x of {TITLES[self.peer]}"
+            return f"{title}, {how}: {bound} x faster than {TITLES[self.peer]}"
+        return f"{title}, {how}: {bound} x of {TITLES[self.peer]}"
 
 
 def faster(

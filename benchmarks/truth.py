@@ -129,11 +129,14 @@ class Truth:
     def read(cls, folder: Path) -> Self:
         """Read it back."""
         fields: dict[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        given = fields.pop("parameters")
-        given |= {"layout": Layout(given["layout"]), "order": Order(given["order"])}
-        given |= {"values": Values(given["values"]), "checksum": Checksum(given["checksum"])}
+        parameters = fields.pop("parameters")
+        parameters |= {"layout": Layout(parameters["layout"]), "order": Order(parameters["order"])}
+        parameters |= {
+            "values": Values(parameters["values"]),
+            "checksum": Checksum(parameters["checksum"]),
+        }
         return cls(
-            parameters=Parameters(**given),
+            parameters=Parameters(**parameters),
             live=Tally(**fields.pop("live")),
             partitions=[
                 Partition(date=p["date"], region=p["region"], tally=Tally(**p["tally"]))

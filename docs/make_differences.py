@@ -21,8 +21,8 @@ This page is written by `docs/make_differences.py`.
 def render(differences: dict[str, dict[str, dict[str, Any]]]) -> str:
     """Return the page as Markdown: real tables first, then small ones made for the purpose."""
     real = [(f"`{name}`", row) for name, row in differences["fixtures"].items()]
-    made = [(row["title"], row) for row in differences["generated"].values()]
-    sections = [("Real tables", real), ("Tables made for the purpose", made)]
+    generated = [(row["title"], row) for row in differences["generated"].values()]
+    sections = [("Real tables", real), ("Tables made for the purpose", generated)]
     return HEAD + "".join(_section(title, rows) for title, rows in sections)
 
 

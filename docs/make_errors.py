@@ -66,9 +66,9 @@ def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
     """Return the direct subclasses, in the order in which `headrace.errors` draws its tree."""
     tree = inspect.getdoc(errors) or ""
     below = [
-        found for found in kind.__subclasses__() if found.__module__.startswith(errors.__name__)
+        error for error in kind.__subclasses__() if error.__module__.startswith(errors.__name__)
     ]
-    return sorted(below, key=lambda found: tree.index(f" {found.__name__} "))
+    return sorted(below, key=lambda error: tree.index(f" {error.__name__} "))
 
 
 def _leaves(kind: type[HeadraceError]) -> list[type[HeadraceError]]:

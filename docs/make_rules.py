@@ -38,12 +38,12 @@ def read_groups() -> list[dict[str, Any]]:
 
 def find_tests() -> dict[int, list[str]]:
     """Return the test files of each rule."""
-    found: defaultdict[int, list[str]] = defaultdict(list)
+    tests: defaultdict[int, list[str]] = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         numbers = set(map(int, _NAMED.findall(path.read_text(encoding="utf-8"))))
         for number in numbers:
-            found[number].append(path.relative_to(ROOT / "tests").as_posix())
-    return dict(found)
+            tests[number].append(path.relative_to(ROOT / "tests").as_posix())
+    return dict(tests)
 
 
 def _section(group: dict[str, Any], tests: Mapping[int, list[str]]) -> str:

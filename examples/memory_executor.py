@@ -113,8 +113,8 @@ class MemoryExecutor(Executor):
         for number, line in enumerate(self.files[file.path].splitlines(), start=1):
             try:
                 action = msgspec.json.decode(line, type=dict[str, Any])
-                wanted = [name for name in actions if name in action]
-                decoded = {n: msgspec.convert(action[n], ACTION_TYPES[n]) for n in wanted}
+                requested = [name for name in actions if name in action]
+                decoded = {n: msgspec.convert(action[n], ACTION_TYPES[n]) for n in requested}
             except msgspec.MsgspecError as error:
                 raise CorruptLogError(path=file.path, line=number, reason=str(error)) from error
             rows.append(SimpleNamespace(**decoded))

@@ -37,10 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _folder(variable: str) -> Path:
-    found = os.environ.get(variable)
-    if not found:
+    folder = os.environ.get(variable)
+    if not folder:
         pytest.skip(f"{variable} is not set")
-    return Path(found)
+    return Path(folder)
 
 
 @pytest.fixture(scope="session")

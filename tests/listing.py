@@ -34,12 +34,12 @@ def open_snapshot(table: Path, version: int | None = None) -> headrace.Snapshot:
 
 def by_key(files: Iterable[headrace.LiveFile]) -> dict[Key, headrace.LiveFile]:
     """Return live files by key, and fail on a key that is listed twice."""
-    found: dict[Key, headrace.LiveFile] = {}
+    live_files: dict[Key, headrace.LiveFile] = {}
     for file in files:
         key = Key(canonical(file.path), file.dv_id)
-        assert key not in found, f"{key} was listed twice"
-        found[key] = file
-    return found
+        assert key not in live_files, f"{key} was listed twice"
+        live_files[key] = file
+    return live_files
 
 
 def keys_of(table: Path, version: int | None = None) -> set[Key]:
@@ -99,5 +99,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, Mapping):
-        return {name: _plain(found) for name, found in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     return value

@@ -131,9 +131,9 @@ def _list_log(table: Path) -> tuple[dict[int, Path], dict[int, list[Path]]]:
             checkpoints[int(match[1])] = [entry]
         elif match := PART.fullmatch(entry.name):
             parts[int(match[1]), int(match[3])].append(entry)
-    for (version, count), found in parts.items():
-        if len(found) == count:
-            checkpoints.setdefault(version, found)
+    for (version, count), part_names in parts.items():
+        if len(part_names) == count:
+            checkpoints.setdefault(version, part_names)
     return commits, checkpoints
 
 

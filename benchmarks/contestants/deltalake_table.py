@@ -18,8 +18,8 @@ class Contestant:
     def limit(self) -> list[str]:
         # Listing all addresses takes longer than building the table of all files.
         actions = pa.table(self._open().get_add_actions())
-        found: list[str] = actions["path"].slice(0, self.question.limit).to_pylist()
-        return found
+        paths: list[str] = actions["path"].slice(0, self.question.limit).to_pylist()
+        return paths
 
     def partition(self) -> list[str]:
         filters = [("date", "=", self.question.date), ("region", "=", self.question.region)]

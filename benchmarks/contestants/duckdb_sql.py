@@ -27,16 +27,16 @@ class Contestant:
     def limit(self) -> list[str]:
         # With both in one query, DuckDB reads the checkpoint even if the commits are enough.
         limit = f"LIMIT {self.question.limit}"
-        found = self._paths(f"{self._said(_PATH)} SELECT path FROM said WHERE live {limit}")
-        if len(found) == self.question.limit:
-            return found
+        paths = self._paths(f"{self._said(_PATH)} SELECT path FROM said WHERE live {limit}")
+        if len(paths) == self.question.limit:
+            return paths
         return self._paths(f"{self._live(add=_PATH)} {limit}")
 
     def partition(self) -> list[str]:
         date, region = (f"add.\"partitionValues\"['{name}']" for name in ("date", "region"))
-        wanted = f"{date} = '{self.question.date}' AND {region} = '{self.question.region}'"
+        condition = f"{date} = '{self.question.date}' AND {region} = '{self.question.region}'"
         add = 'path VARCHAR, "partitionValues" STRUCT("date" VARCHAR, region VARCHAR)'
-        return self._paths(self._live(add=add, where=wanted))
+        return self._paths(self._live(add=add, where=condition))
 
     def count(self) -> int:
         return self._count(self._live(add=_PATH))

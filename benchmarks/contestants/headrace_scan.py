@@ -44,7 +44,9 @@ class Contestant:
 
     def bytes_read(self) -> int | None:
         metrics = [getattr(metered, "metrics", None) for metered in self._metered]
-        return sum(found.counts.bytes_read for found in metrics if found) or None
+        return (
+            sum(scan_metrics.counts.bytes_read for scan_metrics in metrics if scan_metrics) or None
+        )
 
     def _scan(self, **options: Any) -> headrace.Scan:
         snapshot = headrace.Table(self.question.table).snapshot()

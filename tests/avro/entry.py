@@ -97,5 +97,5 @@ def delta_entries() -> st.SearchStrategy[Entry]:
 
 
 def _with_extras(base: Entry, extras: Entry) -> Entry:
-    kept = {name: value for name, value in base.items() if not name.startswith("companion")}
-    return {**kept, **extras}
+    required = {name: value for name, value in base.items() if not name.startswith("companion")}
+    return {**required, **extras}

@@ -22,8 +22,8 @@ def test_a_contestant_returns_rows_of_the_day(table: Path, contestant: str) -> N
 
 def test_only_the_newest_files_exist(table: Path) -> None:
     files = list(open_snapshot(table).scan())
-    there = [file for file in files if Path(file.uri).exists()]
-    assert len(files) > len(there) == DATA_FILES
+    existing = [file for file in files if Path(file.uri).exists()]
+    assert len(files) > len(existing) == DATA_FILES
 
 
 @pytest.mark.parametrize("limit", [9, 11])

@@ -86,8 +86,8 @@ def test_a_lake_with_a_checksum_is_the_same_lake(tmp_path: Path) -> None:
 
 
 def test_a_lake_is_created_once(tmp_path: Path) -> None:
-    made = open_lake(SMALL, below=tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in made.table.rglob("*")}
+    lake = open_lake(SMALL, below=tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in lake.table.rglob("*")}
     again = open_lake(SMALL, below=tmp_path)
     assert {path: path.stat().st_mtime_ns for path in again.table.rglob("*")} == before
 
@@ -105,8 +105,8 @@ def test_wrong_paths_are_noticed(lake: Lake) -> None:
 
 def test_the_peer_of_every_target_takes_part_in_its_case() -> None:
     for target in TARGETS:
-        asked = case_named(target.other_case or target.case)
-        assert target.peer is None or target.peer in asked.contestants
+        peer_case = case_named(target.other_case or target.case)
+        assert target.peer is None or target.peer in peer_case.contestants
         assert target.measure in Measure
 
 
@@ -126,13 +126,13 @@ def test_every_contestant_returns_a_correct_answer(lake: Lake, case: Case, conte
 def test_a_wrong_answer_ends_the_run(tmp_path: Path, lake: Lake) -> None:
     question = question_of(case_named("count"), table=str(lake.table), truth=lake.truth)
     newest = lake.table / "_delta_log" / f"{VERSION + SMALL.commits:020d}.json"
-    kept = newest.read_text(encoding="utf-8")
-    newest.write_text(kept.partition("\n")[0] + "\n", encoding="utf-8")
+    original = newest.read_text(encoding="utf-8")
+    newest.write_text(original.partition("\n")[0] + "\n", encoding="utf-8")
     try:
         with pytest.raises(WorkerFailedError, match="is right"):
             rehearse("headrace_scan", question, folder=tmp_path)
     finally:
-        newest.write_text(kept, encoding="utf-8")
+        newest.write_text(original, encoding="utf-8")
 
 
 def test_a_case_runs_end_to_end(
@@ -143,8 +143,8 @@ def test_a_case_runs_end_to_end(
     monkeypatch.setenv("HEADRACE_BENCH_DIR", str(tmp_path / "lakes"))
     readme = tmp_path / "README.md"
     readme.write_text("before\n<!-- benchmark:start -->\nold\n<!-- benchmark:end -->\nafter\n")
-    given = ["--files", "10000", "--repeats", "1", "--case", "count", "--out", str(tmp_path)]
-    monkeypatch.setattr("sys.argv", ["run", *given])
+    arguments = ["--files", "10000", "--repeats", "1", "--case", "count", "--out", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", ["run", *arguments])
     import_module("benchmarks.run").main()
     printed = capsys.readouterr().out
     assert "| count | DuckDB SQL |" in printed

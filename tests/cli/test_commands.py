@@ -40,9 +40,9 @@ def large_table(tmp_path: Path) -> str:
 
 
 def test_files_are_listed_newest_first(table: str) -> None:
-    done = headrace("files", table, "--format", "paths")
-    assert done.stdout.splitlines() == [f"{table}/d.parquet", f"{table}/b c.parquet"]
-    assert done.returncode == 0
+    result = headrace("files", table, "--format", "paths")
+    assert result.stdout.splitlines() == [f"{table}/d.parquet", f"{table}/b c.parquet"]
+    assert result.returncode == 0
 
 
 def test_the_table_format_has_a_header_and_a_line_per_file(table: str) -> None:
@@ -53,9 +53,11 @@ def test_the_table_format_has_a_header_and_a_line_per_file(table: str) -> None:
 
 @pytest.mark.parametrize("command", ["files", "explain"])
 def test_a_part_of_a_condition_that_is_not_evaluated_is_named(table: str, command: str) -> None:
-    done = headrace(command, table, "--where", "id > 1 AND abs(id) = 2")
-    told = [line for line in (done.stdout + done.stderr).splitlines() if "not evaluated" in line]
-    assert [("ABS(id) = 2" in line, "id > 1" in line) for line in told] == [(True, False)]
+    result = headrace(command, table, "--where", "id > 1 AND abs(id) = 2")
+    notes = [
+        line for line in (result.stdout + result.stderr).splitlines() if "not evaluated" in line
+    ]
+    assert [("ABS(id) = 2" in line, "id > 1" in line) for line in notes] == [(True, False)]
 
 
 def test_jsonl_has_one_document_per_line(table: str) -> None:
@@ -65,26 +67,26 @@ def test_jsonl_has_one_document_per_line(table: str) -> None:
 
 
 def test_arrow_is_an_ipc_stream(table: str) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [*HEADRACE, "files", table, "--format", "arrow"], check=True, capture_output=True
     )
-    listed = pa.ipc.open_stream(done.stdout).read_all()
+    listed = pa.ipc.open_stream(result.stdout).read_all()
     assert listed["path"].to_pylist() == ["d.parquet", "b%20c.parquet"]
 
 
 def test_arrow_of_an_empty_table_is_still_a_stream(tmp_path: Path) -> None:
     table = write_history(tmp_path, [opening()])
-    done = subprocess.run(
+    result = subprocess.run(
         [*HEADRACE, "files", str(table), "--format", "arrow"], check=True, capture_output=True
     )
-    assert pa.ipc.open_stream(done.stdout).read_all().num_rows == 0
+    assert pa.ipc.open_stream(result.stdout).read_all().num_rows == 0
 
 
 def test_metrics_are_written_to_standard_error_as_one_document(table: str) -> None:
-    done = headrace("files", table, "--format", "paths", "--metrics", "json")
-    assert len(done.stdout.splitlines()) == 2
-    told = json.loads(done.stderr)
-    wanted = {
+    result = headrace("files", table, "--format", "paths", "--metrics", "json")
+    assert len(result.stdout.splitlines()) == 2
+    metrics = json.loads(result.stderr)
+    expected = {
         "adds_emitted": 2,
         "delta.lazy.files_emitted": 2,
         "total_metadata_rows": 6,
@@ -97,18 +99,18 @@ def test_metrics_are_written_to_standard_error_as_one_document(table: str) -> No
         "commit_files": 2,
         "commit_bytes": sum(path.stat().st_size for path in log_of(Path(table)).iterdir()),
     }
-    assert wanted.items() <= told.items()
-    assert 0 < told["delta.lazy.time_to_first_file_ms"] <= told["duration_ms"]
+    assert expected.items() <= metrics.items()
+    assert 0 < metrics["delta.lazy.time_to_first_file_ms"] <= metrics["duration_ms"]
 
 
 def test_readable_metrics_report_the_actual_work(table: str) -> None:
-    done = headrace("files", table, "--metrics", "table", "-o", "tripwire=strict")
-    title, rows = done.stderr.split("┏", maxsplit=1)
+    result = headrace("files", table, "--metrics", "table", "-o", "tripwire=strict")
+    title, rows = result.stderr.split("┏", maxsplit=1)
     cells = [line.split("│")[1:3] for line in rows.splitlines() if line.startswith("│")]
-    told = {name.strip(): value.strip() for name, value in cells if name.strip()}
+    metrics = {name.strip(): value.strip() for name, value in cells if name.strip()}
     assert "\nforward by rule tripwire: " in title  # below the line of the event
-    assert (told["strategy"], told["rule"]) == ("forward", "tripwire")
-    assert (told["adds_emitted"], told["fallbacks"]) == ("2", "1")
+    assert (metrics["strategy"], metrics["rule"]) == ("forward", "tripwire")
+    assert (metrics["adds_emitted"], metrics["fallbacks"]) == ("2", "1")
 
 
 def test_limit_and_version_narrow_the_list(table: str) -> None:
@@ -131,8 +133,8 @@ def test_a_closed_pipe_ends_the_command_quietly(large_table: str) -> None:
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        said = process.stderr.read()
-    assert said == b""
+        errors = process.stderr.read()
+    assert errors == b""
     assert process.returncode == 0
 
 
@@ -160,8 +162,8 @@ def test_an_interrupt_ends_the_command_quietly_with_its_own_status(large_table: 
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         process.stdout.read()
-        said = process.stderr.read()
-    assert said == b""
+        errors = process.stderr.read()
+    assert errors == b""
     assert process.returncode == 130
 
 
@@ -186,32 +188,32 @@ def test_an_interrupt_ends_the_command_quietly_with_its_own_status(large_table: 
 def test_a_failure_has_a_code_and_a_status(
     table: str, words: tuple[str, ...], status: int, code: str
 ) -> None:
-    done = headrace(*(word.format(table=table) for word in words))
-    assert done.returncode == status
-    assert code in done.stderr
-    assert "Traceback" not in done.stderr
+    result = headrace(*(word.format(table=table) for word in words))
+    assert result.returncode == status
+    assert code in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_damage_has_a_status_of_its_own(table: str) -> None:
     commit_path(Path(table), 1).write_text('{"add": {"path"')
-    done = headrace("files", table)
-    assert done.returncode == 4
-    assert "CORRUPT_LOG" in done.stderr
+    result = headrace("files", table)
+    assert result.returncode == 4
+    assert "CORRUPT_LOG" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["files", "rows", "snapshot", "explain"])
 def test_damage_names_the_table_once(table: str, command: str) -> None:
     commit_path(Path(table), 0).write_text('{"add": {"path"')
-    done = headrace(command, table)
-    assert f"error CORRUPT_LOG: {table}: _delta_log/" in done.stderr
-    assert done.stderr.count(table) == 1
+    result = headrace(command, table)
+    assert f"error CORRUPT_LOG: {table}: _delta_log/" in result.stderr
+    assert result.stderr.count(table) == 1
 
 
 def test_a_gap_names_the_table_once(table: str) -> None:
     commit_path(Path(table), 0).unlink()
-    done = headrace("files", table)
-    assert "error LOG_GAP" in done.stderr
-    assert done.stderr.count(table) == 1
+    result = headrace("files", table)
+    assert "error LOG_GAP" in result.stderr
+    assert result.stderr.count(table) == 1
 
 
 def test_snapshot_shows_version_and_log_health(table: str) -> None:

@@ -30,10 +30,10 @@ def table(tmp_path: Path) -> str:
 
 
 def test_count_prints_the_number_and_how_it_was_determined(table: str) -> None:
-    done = headrace("count", table)
-    assert (done.stdout, done.stderr) == ("3\n", "note: 3 files by statistics, 0 files read\n")
-    told = json.loads(headrace("count", table, "--where", "id = 2", "--json").stdout)
-    assert told == {"version": 2, "rows": 1, "files_from_statistics": 1, "files_read": 0}
+    result = headrace("count", table)
+    assert (result.stdout, result.stderr) == ("3\n", "note: 3 files by statistics, 0 files read\n")
+    count = json.loads(headrace("count", table, "--where", "id = 2", "--json").stdout)
+    assert count == {"version": 2, "rows": 1, "files_from_statistics": 1, "files_read": 0}
     assert headrace("count", table, "--version", "0").stdout == "3\n"
 
 
@@ -43,8 +43,8 @@ def test_files_are_counted(table: str) -> None:
 
 
 def test_history_lists_the_newest_commit_first(table: str) -> None:
-    told = json.loads(headrace("history", table, "--json").stdout)
-    assert [entry["version"] for entry in told] == [2, 1, 0]
+    history = json.loads(headrace("history", table, "--json").stdout)
+    assert [entry["version"] for entry in history] == [2, 1, 0]
     lines = headrace("history", table, "--limit", "1").stdout
     assert "DELETE" in lines
     assert "num_deleted_rows=1" in lines
@@ -55,8 +55,8 @@ def test_changes_are_files_or_rows(table: str) -> None:
     files = [json.loads(line) for line in headrace("changes", table).stdout.splitlines()]
     assert [file["version"] for file in files][:3] == [0, 0, 1]
     assert files[2]["path"].startswith("city=La%2520Chaux/")
-    done = headrace("changes", table, "--since", "1", "--rows", "--columns", "id")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    result = headrace("changes", table, "--since", "1", "--rows", "--columns", "id")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(row["id"], row["_change_type"], row["_commit_version"]) for row in rows] == [
         (4, "insert", 1),
         (1, "delete", 2),
@@ -74,8 +74,8 @@ def test_readable_output_shows_decoded_paths(table: str) -> None:
 def test_a_range_may_consist_of_times(table: str) -> None:
     assert len(headrace("changes", table, "--since", "yesterday").stdout.splitlines()) >= 4
     assert headrace("changes", table, "--since", "2100-01-01").stdout == ""
-    done = headrace("changes", table, "--since", "1 hour ago", "--until", "0")
-    assert len(done.stdout.splitlines()) == 2
+    result = headrace("changes", table, "--since", "1 hour ago", "--until", "0")
+    assert len(result.stdout.splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_range_may_consist_of_times(table: str) -> None:
     ids=str,
 )
 def test_wrong_arguments_are_a_request_error(table: str, words: list[str]) -> None:
-    done = headrace("changes", table, *words)
-    assert done.returncode == 2
-    assert done.stdout == ""
+    result = headrace("changes", table, *words)
+    assert result.returncode == 2
+    assert result.stdout == ""
 
 
 @pytest.mark.parametrize("words", [[], ["--rows"]], ids=str)
@@ -104,8 +104,8 @@ def test_new_commits_are_followed_until_an_interrupt(table: str, words: list[str
         process.stdout.readline()  # from version 2
         write_deltalake(table, pa.table({"id": [9], "city": ["Chur"]}), mode="append")
         for line in process.stdout:
-            told = json.loads(line)
-            if told.get("version", told.get("_commit_version")) == 3:
+            change = json.loads(line)
+            if change.get("version", change.get("_commit_version")) == 3:
                 break
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
@@ -120,6 +120,6 @@ def test_the_schema_is_that_of_a_version(tmp_path: Path) -> None:
     first = headrace("schema", str(path), "--version", "0").stdout.splitlines()
     assert first == ["id long", "s struct", "  x long", "p string (partition)"]
     assert "n double" in headrace("schema", str(path)).stdout
-    told = json.loads(headrace("schema", str(path), "--format", "json").stdout)
-    assert [field["name"] for field in told["fields"]] == ["id", "s", "p", "n"]
+    schema = json.loads(headrace("schema", str(path), "--format", "json").stdout)
+    assert [field["name"] for field in schema["fields"]] == ["id", "s", "p", "n"]
     assert "s: struct<x: int64>" in headrace("schema", str(path), "--format", "arrow").stdout

@@ -22,10 +22,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_new_project_can_be_planned_at_once(project: str) -> None:
-    done = headrace("plan", project)
-    assert done.returncode == 0
-    assert "revenue_by" in done.stdout
-    assert "orders 3/4" in done.stdout
+    result = headrace("plan", project)
+    assert result.returncode == 0
+    assert "revenue_by" in result.stdout
+    assert "orders 3/4" in result.stdout
 
 
 def test_a_plan_as_json_is_a_bundle(project: str) -> None:
@@ -44,13 +44,13 @@ def test_a_variable_changes_what_is_read(project: str) -> None:
 
 def test_a_new_project_gives_the_same_rows_on_both_engines(project: str) -> None:
     for engine in ("spark", "datafusion"):
-        done = headrace("check", project, "--engine", engine)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "3 views are correct" in done.stdout
+        result = headrace("check", project, "--engine", engine)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "3 views are correct" in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("SELECT amuont FROM orders", "odd.sql line 1 column 8: amuont: there is no such column"),
         ("SELECT amuont FROM orders", "did you mean amount?"),
@@ -62,15 +62,15 @@ def test_a_new_project_gives_the_same_rows_on_both_engines(project: str) -> None
     ],
 )
 def test_a_mistake_is_reported_with_its_place_before_running(
-    tmp_path: Path, query: str, told: str
+    tmp_path: Path, query: str, message: str
 ) -> None:
     folder = tmp_path / "shop"
     assert headrace("init", str(folder)).returncode == 0
     (folder / "views" / "odd.sql").write_text(query)
     for command in ("check", "plan"):
-        done = headrace(command, str(folder))
-        assert done.returncode == 1
-        assert told in " ".join(done.stderr.split())
+        result = headrace(command, str(folder))
+        assert result.returncode == 1
+        assert message in " ".join(result.stderr.split())
 
 
 def test_a_view_that_only_spark_runs_fails_the_check_for_datafusion(tmp_path: Path) -> None:
@@ -79,22 +79,22 @@ def test_a_view_that_only_spark_runs_fails_the_check_for_datafusion(tmp_path: Pa
     (folder / "views" / "odd.sql").write_text(
         "SELECT id, sha2(xpath('<a/>', '//a'), 256) AS x FROM orders"
     )
-    done = headrace("check", str(folder))
-    assert done.returncode == 0
-    assert "on Spark only: odd" in done.stdout
+    result = headrace("check", str(folder))
+    assert result.returncode == 0
+    assert "on Spark only: odd" in result.stdout
     assert headrace("check", str(folder), "--engine", "datafusion").returncode == 1
 
 
 def test_lineage_shows_where_columns_come_from(project: str) -> None:
     assert "revenue <- orders.amount" in headrace("lineage", "revenue_by_city", project).stdout
-    told = json.loads(headrace("lineage", "revenue_by_city", project, "--json").stdout)
-    assert told["columns"][3] == {"name": "revenue", "sources": ["orders.amount"]}
-    assert told["roots"]["columns"]["revenue"] == ["orders.amount"]
+    lineage = json.loads(headrace("lineage", "revenue_by_city", project, "--json").stdout)
+    assert lineage["columns"][3] == {"name": "revenue", "sources": ["orders.amount"]}
+    assert lineage["roots"]["columns"]["revenue"] == ["orders.amount"]
 
 
 def test_functions_are_listed_with_their_signatures(project: str) -> None:
     listed = json.loads(headrace("functions", project, "--json").stdout)
-    own = next(found for found in listed if found["origin"] == "functions.py")
+    own = next(function for function in listed if function["origin"] == "functions.py")
     assert own["name"] == "size_of_order"
     assert own["signature"] == "(DECIMAL(12,2)) -> STRING"
     assert len(listed) == 20
@@ -118,16 +118,16 @@ def test_functions_are_listed_with_their_signatures(project: str) -> None:
 def test_an_error_has_its_code_and_status(
     project: str, words: tuple[str, ...], code: str, status: int
 ) -> None:
-    done = headrace(*(word.format(project=project) for word in words))
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith(f"error {code}")
-    assert "Traceback" not in done.stderr
+    result = headrace(*(word.format(project=project) for word in words))
+    assert (result.returncode, result.stdout) == (status, "")
+    assert result.stderr.startswith(f"error {code}")
+    assert "Traceback" not in result.stderr
 
 
 def test_a_bundle_does_not_depend_on_where_it_is_planned(project: str, tmp_path: Path) -> None:
-    here = json.loads(headrace("plan", project, "--json").stdout)["id"]
-    there = subprocess.run(
+    bundle_id = json.loads(headrace("plan", project, "--json").stdout)["id"]
+    elsewhere = subprocess.run(
         [*HEADRACE, "plan", "--json"], cwd=project, check=True, capture_output=True, text=True
     )
-    assert json.loads(there.stdout)["id"] == here
+    assert json.loads(elsewhere.stdout)["id"] == bundle_id
     assert not any(tmp_path.iterdir())

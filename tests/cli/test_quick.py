@@ -31,11 +31,11 @@ def command_of(name: str) -> Callable[..., None]:
 
 def by_typer(command: Callable[..., None], words: list[str]) -> dict[str, Any] | None:
     """Return Typer's interpretation of the words, or None if it refuses them."""
-    given: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
 
     @functools.wraps(command)
     def take(**arguments: Any) -> None:
-        given.update(arguments)
+        parsed.update(arguments)
 
     alone = typer.Typer(add_completion=False)
     alone.command()(take)
@@ -43,7 +43,7 @@ def by_typer(command: Callable[..., None], words: list[str]) -> dict[str, Any] |
         typer.main.get_command(alone).main(args=words, standalone_mode=False)
     except Exception:  # noqa: BLE001  (whatever it says, it refuses)
         return None
-    return given or None
+    return parsed or None
 
 
 def options_of(command: Callable[..., None]) -> list[str]:
@@ -111,8 +111,8 @@ def test_a_plain_call_loads_neither_pydantic_nor_rich() -> None:
         "assert parse_words(load_command('files'), sys.argv[2:])\n"
         "print(sorted({'pydantic', 'rich', 'pyarrow'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
-    assert done.stdout.strip() == b"[]"
+    result = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert result.stdout.strip() == b"[]"
 
 
 def test_both_parsers_have_the_same_commands() -> None:

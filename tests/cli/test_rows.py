@@ -83,7 +83,7 @@ def test_without_a_terminal_rows_are_json_lines(table: str) -> None:
 
 def test_csv_has_a_header_and_nested_values_as_json(table: str) -> None:
     head, first, second, _ = csv.reader(io.StringIO(rows(table, "-f", "csv").decode()))
-    assert head == [found["name"] for found in FIELDS]
+    assert head == [field["name"] for field in FIELDS]
     assert (first[1], first[4], first[7], first[8]) == ("a,b", "AP8=", '[1.0,"NaN"]', '{"x":1}')
     assert second == ["2", "", "", "nan", "", "", "", "", ""]
 
@@ -112,22 +112,22 @@ def test_a_table_without_rows_still_has_a_header(table: str) -> None:
 
 def test_on_a_terminal_the_table_is_the_default(table: str) -> None:
     ours, theirs = pty.openpty()
-    done = subprocess.run([*HEADRACE, table, "-c", "id"], check=False, stdout=theirs)
+    result = subprocess.run([*HEADRACE, table, "-c", "id"], check=False, stdout=theirs)
     os.close(theirs)
-    assert done.returncode == 0
+    assert result.returncode == 0
     assert os.read(ours, 4).strip() == b"id"
     os.close(ours)
 
 
 def test_binary_formats_are_not_written_to_a_terminal(table: str) -> None:
     ours, theirs = pty.openpty()
-    done = subprocess.run(
+    result = subprocess.run(
         [*HEADRACE, table, "-f", "parquet"], check=False, stdout=theirs, stderr=subprocess.PIPE
     )
     os.close(theirs)
     os.close(ours)
-    assert done.returncode == 2
-    assert b"binary" in done.stderr
+    assert result.returncode == 2
+    assert b"binary" in result.stderr
 
 
 def seen_on_a_terminal(command: list[str], answer: Path) -> bytes:
@@ -155,8 +155,8 @@ def test_a_terminal_shows_a_progress_bar_while_the_output_goes_to_a_file(
 
 
 def test_without_a_terminal_no_progress_bar_is_drawn(large_table: str) -> None:
-    done = subprocess.run([*HEADRACE, large_table], check=True, capture_output=True)
-    assert done.stderr == b""
+    result = subprocess.run([*HEADRACE, large_table], check=True, capture_output=True)
+    assert result.stderr == b""
 
 
 def test_where_columns_limit_and_version_narrow_the_rows(table: str) -> None:
@@ -166,8 +166,10 @@ def test_where_columns_limit_and_version_narrow_the_rows(table: str) -> None:
 
 
 def test_metrics_cover_the_log_and_the_data_files(table: str) -> None:
-    done = subprocess.run([*HEADRACE, table, "--metrics", "json"], check=True, capture_output=True)
-    numbers = json.loads(done.stderr)
+    result = subprocess.run(
+        [*HEADRACE, table, "--metrics", "json"], check=True, capture_output=True
+    )
+    numbers = json.loads(result.stderr)
     assert (numbers["commits_scanned"], numbers["data.files_read"]) == (2, 1)
 
 
@@ -179,8 +181,8 @@ def test_a_closed_pipe_ends_the_command_quietly(large_table: str) -> None:
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        said = process.stderr.read()
-    assert (said, process.returncode) == (b"", 0)
+        errors = process.stderr.read()
+    assert (errors, process.returncode) == (b"", 0)
 
 
 @pytest.mark.parametrize("output", ["jsonl", "arrow"])
@@ -195,8 +197,8 @@ def test_an_interrupt_ends_the_command_quietly_with_its_own_status(
         process.stdout.read(10)
         process.send_signal(signal.SIGINT)
         process.stdout.read()
-        said = process.stderr.read()
-    assert (said, process.returncode) == (b"", 130)
+        errors = process.stderr.read()
+    assert (errors, process.returncode) == (b"", 130)
 
 
 @pytest.mark.parametrize(
@@ -214,10 +216,10 @@ def test_a_failure_has_a_code_and_a_status(
     table: str, words: tuple[str, ...], status: int, code: str
 ) -> None:
     (Path(table) / "part-0.parquet").unlink()
-    done = subprocess.run([*HEADRACE, table, *words], check=False, capture_output=True, text=True)
-    assert done.returncode == status
-    assert code in done.stderr
-    assert "Traceback" not in done.stderr
+    result = subprocess.run([*HEADRACE, table, *words], check=False, capture_output=True, text=True)
+    assert result.returncode == status
+    assert code in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_names_with_commas_are_quoted_in_backticks() -> None:

@@ -50,14 +50,14 @@ def words(place: Place) -> list[str]:
 def test_every_command_opens_a_table_in_a_store(
     command: tuple[str, ...], expected: str, table: str, s3: Place
 ) -> None:
-    done = headrace(command[0], table, *command[1:], *words(s3))
-    assert done.returncode == 0, done.stderr
-    assert expected in done.stdout.replace(" ", "")
-    assert SECRET_KEY not in done.stdout + done.stderr
+    result = headrace(command[0], table, *command[1:], *words(s3))
+    assert result.returncode == 0, result.stderr
+    assert expected in result.stdout.replace(" ", "")
+    assert SECRET_KEY not in result.stdout + result.stderr
 
 
 def test_options_are_read_from_the_environment_too(table: str, s3: Place) -> None:
-    done = headrace(
+    result = headrace(
         "count",
         table,
         AWS_ENDPOINT_URL=s3.options["endpoint_url"],
@@ -65,12 +65,12 @@ def test_options_are_read_from_the_environment_too(table: str, s3: Place) -> Non
         AWS_SECRET_ACCESS_KEY=SECRET_KEY,
         AWS_REGION="us-east-1",
     )
-    assert (done.returncode, done.stdout.strip()) == (0, "4"), done.stderr
+    assert (result.returncode, result.stdout.strip()) == (0, "4"), result.stderr
 
 
 @pytest.mark.parametrize("word", [f"secret_acces_key={SECRET_KEY}", SECRET_KEY])
 def test_a_wrong_option_is_an_error_that_does_not_repeat_its_value(word: str, table: str) -> None:
-    done = headrace("count", table, "--storage-option", word)
-    assert done.returncode != 0
-    assert "NAME=VALUE" in done.stderr or "secret_access_key" in done.stderr
-    assert SECRET_KEY not in done.stdout + done.stderr
+    result = headrace("count", table, "--storage-option", word)
+    assert result.returncode != 0
+    assert "NAME=VALUE" in result.stderr or "secret_access_key" in result.stderr
+    assert SECRET_KEY not in result.stdout + result.stderr

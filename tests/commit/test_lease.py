@@ -67,9 +67,9 @@ def test_an_expired_lease_is_taken_over_and_its_holder_gets_an_error(store: Loca
     assert not is_held(store)
     with closing(acquired(store)) as second:
         assert (second.token, second.is_taken_over) == (2, True)
-        with pytest.raises(LeaseLostError) as lost:
+        with pytest.raises(LeaseLostError) as caught:
             first.check()
-        assert lost.value.token == 1
+        assert caught.value.token == 1
         first.close()
         second.check()
         assert isinstance(acquire_lease(store), Occupied)
@@ -98,7 +98,7 @@ def test_of_many_threads_one_gets_the_lease(store: LocalStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    leases = [found for found in got if isinstance(found, Lease)]
+    leases = [lease for lease in got if isinstance(lease, Lease)]
     assert len(leases) == 1
     leases[0].close()
 
@@ -134,11 +134,11 @@ def test_a_number_freed_by_clean_up_is_not_granted(store: LocalStore) -> None:
         first = True
 
         def list(self, directory: str, *, start_from: str = "") -> Iterator[Any]:
-            found = list(super().list(directory, start_from=start_from))
+            listed = list(super().list(directory, start_from=start_from))
             if self.first:
                 self.first = False
                 self.put("lease/00000000000000000003.json", held, mode=PutMode.CREATE)
-            return iter(found)
+            return iter(listed)
 
     released = msgspec.json.encode({"id": "y", "holder": "h", "ttl_ms": 1, "is_released": True})
     store.put("lease/00000000000000000001.json", released, mode=PutMode.CREATE)

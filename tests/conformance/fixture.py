@@ -52,12 +52,12 @@ def _expected_rows(root: Path, folder: str) -> tuple[Path, ...]:
     if not folder or not stored.is_dir():
         return ()
     latest = stored / "latest"
-    found = sorted((latest if latest.is_dir() else stored).rglob("*.parquet"))
-    return tuple(path for path in found if not path.name.startswith("."))
+    files = sorted((latest if latest.is_dir() else stored).rglob("*.parquet"))
+    return tuple(path for path in files if not path.name.startswith("."))
 
 
 def fixture_params() -> list[Any]:
     """Return one test parameter per table, or a skipped one with the reason."""
     if not os.environ.get("HEADRACE_TABLES"):
         return [pytest.param(None, marks=pytest.mark.skip(reason="HEADRACE_TABLES is not set"))]
-    return [pytest.param(found, id=found.name) for found in _fixtures()]
+    return [pytest.param(fixture, id=fixture.name) for fixture in _fixtures()]

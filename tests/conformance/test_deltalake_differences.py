@@ -49,10 +49,10 @@ def _summary(answer: Answer) -> str | int:
 @pytest.mark.parametrize("fixture", fixture_params())
 def test_a_fixture_differs_exactly_if_it_is_listed(fixture: Fixture) -> None:
     ours, theirs = _ours(fixture.table), _theirs(fixture.table)
-    found = {"headrace": _summary(ours), "deltalake": _summary(theirs)}
+    answers = {"headrace": _summary(ours), "deltalake": _summary(theirs)}
     listed = DIFFERENCES["fixtures"].get(fixture.name)
-    expected = listed and {side: listed[side] for side in found}
-    assert (found if _differ(ours, theirs) else None) == expected
+    expected = listed and {side: listed[side] for side in answers}
+    assert (answers if _differ(ours, theirs) else None) == expected
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -17,15 +17,15 @@ every_table = pytest.mark.parametrize("fixture", fixture_params())
 
 def _readable(fixture: Fixture) -> list[int]:
     """Return the versions that the oracle can reconstruct, unless we refuse the whole table."""
-    found = []
+    readable = []
     for version in oracle.versions(fixture.table):
         try:
             state = oracle.replay(fixture.table, version)
         except KeyError:
             continue
         if state.protocol and state.metadata and not _is_refused_at(fixture, state):
-            found.append(version)
-    return found
+            readable.append(version)
+    return readable
 
 
 def _is_refused_at(fixture: Fixture, state: oracle.State) -> bool:
@@ -55,11 +55,11 @@ def test_count_and_bytes_at_every_version_equal_the_index(fixture: Fixture) -> N
     _skip_if_refused(fixture)
     if CANONICALIZED in fixture.name:
         pytest.skip("the index takes two spellings of one path for two files")
-    found = {}
+    totals = {}
     for version in fixture.counts:
         files = list(open_snapshot(fixture.table, version).scan())
-        found[version] = (len(files), sum(file.size_bytes for file in files))
-    assert found == fixture.counts
+        totals[version] = (len(files), sum(file.size_bytes for file in files))
+    assert totals == fixture.counts
 
 
 @every_table
@@ -68,17 +68,17 @@ def test_the_latest_files_equal_the_index(fixture: Fixture) -> None:
     if fixture.live is None:
         pytest.skip("the index lists no files for this table")
     files = by_key(open_snapshot(fixture.table).scan())
-    found = {(key.path, key.dv_id, file.size_bytes) for key, file in files.items()}
+    listed = {(key.path, key.dv_id, file.size_bytes) for key, file in files.items()}
     expected = {(oracle.canonical(path), dv, size) for path, dv, size in fixture.live}
-    assert found == (set() if CANONICALIZED in fixture.name else expected)
+    assert listed == (set() if CANONICALIZED in fixture.name else expected)
 
 
 @every_table
 def test_keys_at_every_version_equal_the_oracle(fixture: Fixture) -> None:
     versions = _readable(fixture)
     for version in versions[-1:] if fixture.is_large else versions:
-        found = by_key(open_snapshot(fixture.table, version).scan())
-        assert found.keys() == oracle.live_files(fixture.table, version).keys(), version
+        live_files = by_key(open_snapshot(fixture.table, version).scan())
+        assert live_files.keys() == oracle.live_files(fixture.table, version).keys(), version
 
 
 @every_table
@@ -94,8 +94,8 @@ def test_other_actions_at_every_version_equal_the_oracle(fixture: Fixture) -> No
         assert {app: txn.version for app, txn in snapshot.txns.items()} == {
             app: txn["version"] for app, txn in state.txns.items()
         }
-        assert {name: found.configuration for name, found in snapshot.domains.items()} == {
-            name: found["configuration"] for name, found in state.domains.items()
+        assert {name: domain.configuration for name, domain in snapshot.domains.items()} == {
+            name: domain["configuration"] for name, domain in state.domains.items()
         }
 
 

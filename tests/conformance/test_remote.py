@@ -27,8 +27,8 @@ def _size_bytes(folder: Path) -> int:
 
 
 def _versions(folder: Path) -> list[int | None]:
-    found = sorted(oracle.versions(folder))
-    spread = found[:: max(len(found) // MOST_VERSIONS, 1)]
+    versions = sorted(oracle.versions(folder))
+    spread = versions[:: max(len(versions) // MOST_VERSIONS, 1)]
     return [None, *spread]
 
 
@@ -56,9 +56,9 @@ def test_a_copy_in_a_remote_store_gives_the_same_files_and_rows(
     if _size_bytes(fixture.table) > LARGEST_BYTES:
         pytest.skip("it is large; make conformance-remote copies it")
     uri = remote.upload(fixture.table, f"conformance/{fixture.name}")
-    there, here = Table(uri, storage_options=remote.options), Table(fixture.table)
+    copy, original = Table(uri, storage_options=remote.options), Table(fixture.table)
     for version in _versions(fixture.table):
-        assert _files(there, version) == _files(here, version), version
-    ours, expected = _rows(there), _rows(here)
+        assert _files(copy, version) == _files(original, version), version
+    ours, expected = _rows(copy), _rows(original)
     assert isinstance(ours, str) == isinstance(expected, str)
     assert ours == expected if isinstance(ours, str) else are_equal(ours, expected)

@@ -88,5 +88,5 @@ def anchors(page: Path) -> set[str]:
 
 def slug(title: str) -> str:
     """Return the anchor of a heading, as the site generator and code hosts build it."""
-    kept = re.sub(r"[^\w\s-]", "", title).strip().lower()
-    return re.sub(r"[\s]+", "-", kept)
+    words = re.sub(r"[^\w\s-]", "", title).strip().lower()
+    return re.sub(r"[\s]+", "-", words)

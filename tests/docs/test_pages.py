@@ -86,26 +86,30 @@ def test_every_page_is_in_the_navigation() -> None:
 @pytest.mark.parametrize("package", ["headrace", "headrace.spark", "headrace.pipeline"])
 def test_every_public_name_is_in_the_reference(package: str) -> None:
     pages = [page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")]
-    told = {name for page in pages for name in re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)}
-    found = [name for name in importlib.import_module(package).__all__ if name != "__version__"]
-    moved = {name.rpartition(".")[2] for name in told if name.startswith("headrace.scan.")}
-    assert [n for n in found if f"{package}.{n}" not in told and n not in moved] == []
+    documented = {
+        name for page in pages for name in re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
+    }
+    public = [name for name in importlib.import_module(package).__all__ if name != "__version__"]
+    moved = {name.rpartition(".")[2] for name in documented if name.startswith("headrace.scan.")}
+    assert [n for n in public if f"{package}.{n}" not in documented and n not in moved] == []
 
 
 def test_every_make_target_is_documented() -> None:
     verbs = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert [verb for verb in verbs if f"| `make {verb}` |" not in told] == ["help"]
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [verb for verb in verbs if f"| `make {verb}` |" not in page] == ["help"]
 
 
 def _options() -> dict[str, set[str]]:
     """Return the options of each command; those of the program itself are under its name."""
     group: Any = typer.main.get_command(app)
     everywhere = {"--help"}
-    found = {"headrace": everywhere | {o for p in group.params for o in p.opts}}
+    options = {"headrace": everywhere | {o for p in group.params for o in p.opts}}
     for name, command in group.commands.items():
-        found[name] = everywhere | {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
-    return found
+        options[name] = everywhere | {
+            o for p in command.params for o in (*p.opts, *p.secondary_opts)
+        }
+    return options
 
 
 def _mentioned(text: str) -> Iterator[tuple[str, str]]:
@@ -128,8 +132,15 @@ def test_every_option_exists(page: Path) -> None:
 
 
 def test_the_check_of_options_reports_an_unknown_one() -> None:
-    told = set(_mentioned("$ headrace files t --nope -x\n`--never` and `headrace snapshot --odd`"))
-    assert told >= {("files", "--nope"), ("files", "-x"), ("any", "--never"), ("snapshot", "--odd")}
+    mentioned = set(
+        _mentioned("$ headrace files t --nope -x\n`--never` and `headrace snapshot --odd`")
+    )
+    assert mentioned >= {
+        ("files", "--nope"),
+        ("files", "-x"),
+        ("any", "--never"),
+        ("snapshot", "--odd"),
+    }
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=_name)
@@ -152,11 +163,11 @@ def test_every_example_runs(
             assert block.output is None or _same(block.output, printed), (where, printed)
             continue
         for command in commands(block):
-            done = subprocess.run(
+            result = subprocess.run(
                 command.words, shell=True, check=False, capture_output=True, text=True
             )
-            assert done.returncode == 0, (where, done.stderr)
-            printed = done.stdout if command.output is None else done.stderr + done.stdout
+            assert result.returncode == 0, (where, result.stderr)
+            printed = result.stdout if command.output is None else result.stderr + result.stdout
             assert command.output is None or _same(command.output, printed), (where, printed)
 
 
@@ -167,5 +178,5 @@ def _run_python(code: str, names: dict[str, Any], where: str) -> str:
     return printed.getvalue()
 
 
-def _same(told: str, printed: str) -> bool:
-    return OutputChecker().check_output(told, printed, ELLIPSIS | NORMALIZE_WHITESPACE)
+def _same(shown: str, printed: str) -> bool:
+    return OutputChecker().check_output(shown, printed, ELLIPSIS | NORMALIZE_WHITESPACE)

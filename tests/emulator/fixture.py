@@ -41,12 +41,12 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Each store that the tests can write to."""
     if request.param == "local":
         return local_place(tmp_path_factory.mktemp("lake"))
-    found: Place = request.getfixturevalue(request.param)
-    return found
+    store_place: Place = request.getfixturevalue(request.param)
+    return store_place
 
 
 @pytest.fixture(params=["s3", "azure"])
 def remote(request: pytest.FixtureRequest) -> Place:
     """Each remote store that the tests can write to."""
-    found: Place = request.getfixturevalue(request.param)
-    return found
+    store_place: Place = request.getfixturevalue(request.param)
+    return store_place

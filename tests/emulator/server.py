@@ -96,8 +96,8 @@ def azurite_command() -> list[str]:
         if npm is None:
             raise UnavailableError("there is no npm to fetch azurite with")
         command = [npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix"]
-        done = subprocess.run([*command, str(folder), AZURITE], capture_output=True, check=False)
-        if done.returncode or not entry.exists():
+        result = subprocess.run([*command, str(folder), AZURITE], capture_output=True, check=False)
+        if result.returncode or not entry.exists():
             raise UnavailableError("npm could not fetch azurite")
     return [node, str(entry)]
 
@@ -131,7 +131,7 @@ def fake_gcs_binary() -> Path:
             raise UnavailableError("there is no Go to build fake-gcs-server with")
         environment = os.environ | {"GOBIN": str(cache_folder())}
         command = [go, "install", FAKE_GCS]
-        done = subprocess.run(command, env=environment, capture_output=True, check=False)
-        if done.returncode or not binary.exists():
+        result = subprocess.run(command, env=environment, capture_output=True, check=False)
+        if result.returncode or not binary.exists():
             raise UnavailableError("fake-gcs-server could not be built")
     return binary

@@ -23,7 +23,7 @@ class Damaged:
 def page_bodies(content: bytes) -> dict[str, list[range]]:
     """Return the byte ranges of all page bodies in a Parquet file, by leaf column."""
     footer = pq.read_metadata(BytesIO(content))
-    found: dict[str, list[range]] = defaultdict(list)
+    bodies: dict[str, list[range]] = defaultdict(list)
     for group in map(footer.row_group, range(footer.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             at = chunk.dictionary_page_offset or chunk.data_page_offset
@@ -32,8 +32,8 @@ def page_bodies(content: bytes) -> dict[str, list[range]]:
                 header, start = read_struct(content, at)
                 at = start + body_size(header)
                 if at > start:  # an empty dictionary has no bytes
-                    found[chunk.path_in_schema].append(range(start, at))
-    return found
+                    bodies[chunk.path_in_schema].append(range(start, at))
+    return bodies
 
 
 def flipped(content: bytes, place: int) -> bytes:

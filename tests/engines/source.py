@@ -33,10 +33,10 @@ class Content:
 
     def ranges(self, ranges: Sequence[ByteRange]) -> list[memoryview]:
         self.reads += 1
-        if any(wanted.stop > len(self._content) for wanted in ranges):
+        if any(requested.stop > len(self._content) for requested in ranges):
             raise ObjectTooShortError(path="content", expected_bytes=len(self._content))
         view = memoryview(self._content)
-        return [view[wanted.start : wanted.stop] for wanted in ranges]
+        return [view[requested.start : requested.stop] for requested in ranges]
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
         """Ignore the sizes."""

@@ -76,11 +76,11 @@ def all_of(
 def selected(
     reader: AddReader,
     group: int,
-    wanted: AddSelection,
+    selection: AddSelection,
     select: Callable[[ColumnBatch], ColumnBatch] = lambda rows: rows,
 ) -> Iterator[ColumnBatch]:
     """Yield the selected rows of a group, as a leaf reads them."""
-    for piece, may_decline in reader.pieces(group, wanted):
+    for piece, may_decline in reader.pieces(group, selection):
         try:
             batch = piece.complete(select(ColumnBatch(reader.file, piece.take())))
         except add_batches.UNUSUAL:
@@ -103,8 +103,8 @@ def by_arrow(path: Path, columns: tuple[str, ...] = COLUMNS) -> pa.Table:
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> pa.Table:
-    found = [pa.Table.from_batches([batch]) for batch in batches]
-    return pa.concat_tables(found).combine_chunks() if found else pa.table({})
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    return pa.concat_tables(tables).combine_chunks() if tables else pa.table({})
 
 
 texts = st.one_of(
@@ -169,7 +169,7 @@ def test_only_selected_rows_are_decoded(
     batch_rows: int,
     choice: tuple[int, list[int] | None],
 ) -> None:
-    divisor, wanted = choice
+    divisor, selection = choice
 
     def is_wanted(add: Any) -> bool:
         return add is not None and (not divisor or len(add["path"]) % divisor == 0)
@@ -178,7 +178,7 @@ def test_only_selected_rows_are_decoded(
         mask = pa.array([is_wanted(add) for add in rows.columns["add"].to_pylist()], pa.bool_())
         return rows.filter(mask)
 
-    mask = None if wanted is None else np.isin(np.arange(len(rows)), wanted)
+    mask = None if selection is None else np.isin(np.arange(len(rows)), selection)
     path = written(tmp_path / "checkpoint.parquet", rows, **options)
     assume(isinstance(outcome(by_arrow, path, COLUMNS), pa.Table))  # otherwise Arrow cannot read it
     source, file = opened(path)
@@ -198,13 +198,13 @@ def test_only_selected_rows_are_decoded(
                 choose,
             )
         ]
-    kept = range(len(rows)) if mask is None else np.flatnonzero(mask)
-    expected = [rows[place] for place in kept if is_wanted(rows[place])]
+    selected_rows = range(len(rows)) if mask is None else np.flatnonzero(mask)
+    expected = [rows[place] for place in selected_rows if is_wanted(rows[place])]
     stats = [batch.field("stats") or pa.array([]) for batch in batches]
     assert [text for array in stats for text in array.to_pylist()] == [a["stats"] for a in expected]
     assert sum(map(len, batches)) == len(expected)
-    found = [add for batch in batches for add in batch.columns["add"].to_pylist()]
-    assert found == expected
+    decoded = [add for batch in batches for add in batch.columns["add"].to_pylist()]
+    assert decoded == expected
 
 
 def many(count: int, **changed: Any) -> list[Any]:
@@ -296,27 +296,27 @@ def outcome(
     read: Any, path: Path, columns: tuple[str, ...] = TEXTS, **options: Any
 ) -> pa.Table | type[Exception]:
     try:
-        found = read(path, columns, **options)
-        found.validate(full=True)
+        result = read(path, columns, **options)
+        result.validate(full=True)
     except (CorruptCheckpointError, pa.ArrowInvalid) as error:
         return type(error)
-    return found
+    return result
 
 
 def test_arrow_reads_only_the_small_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(100))
-    expected, asked = by_arrow(path), list[str]()
+    expected, requested = by_arrow(path), list[str]()
     inner = ParquetSource.batches
 
     def batches(*args: Any, columns: tuple[str, ...], **options: Any) -> Any:
-        asked.extend(columns)
+        requested.extend(columns)
         return inner(*args, columns=columns, **options)
 
     monkeypatch.setattr(ParquetSource, "batches", batches)
     assert quick(path, batch_rows=17) == expected
-    assert {name.split(".")[1] for name in asked} == {"size", "partitionValues"}
+    assert {name.split(".")[1] for name in requested} == {"size", "partitionValues"}
 
 
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
@@ -345,11 +345,11 @@ def test_an_unusual_page_is_left_to_arrow_from_there_on(
 
 
 def failing_after(calls: int, function: Any) -> Any:
-    done = [0]
+    count = [0]
 
     def wrapper(*args: Any) -> Any:
-        done[0] += 1
-        if done[0] > calls:
+        count[0] += 1
+        if count[0] > calls:
             raise ValueError("unusual")
         return function(*args)
 
@@ -379,9 +379,9 @@ def test_a_column_in_use_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path / "checkpoint.parquet", many(2000), use_dictionary=False)
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=100) as reader:
-        kept = [batch for n, batch in enumerate(all_of(reader, 0)) if n % 3 == 0]
+        batches = [batch for n, batch in enumerate(all_of(reader, 0)) if n % 3 == 0]
     whole = by_arrow(path)
-    for n, batch in enumerate(kept):
+    for n, batch in enumerate(batches):
         assert pa.Table.from_batches([batch]) == whole.slice(n * 300, 100).combine_chunks()
 
 

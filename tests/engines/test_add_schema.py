@@ -28,10 +28,10 @@ def write_table(folder: Path, kind: pa.DataType, *values: Any, compression: str 
     """Write two versions, and a checkpoint of the first with a row for each value."""
     table = write_history(folder, [[*opening(), add("a")], [add("b")]])
     [protocol, metadata] = opening()
-    told = {k: metadata["metaData"][k] for k in ("id", "schemaString", "partitionColumns")}
+    metadata_row = {k: metadata["metaData"][k] for k in ("id", "schemaString", "partitionColumns")}
     columns = {
         "protocol": pa.array([protocol["protocol"], None, *(None for _ in values)]),
-        "metaData": pa.array([None, told, *(None for _ in values)]),
+        "metaData": pa.array([None, metadata_row, *(None for _ in values)]),
         "add": pa.array([None, None, *values], kind),
     }
     path = log_of(table) / f"{0:020}.checkpoint.parquet"

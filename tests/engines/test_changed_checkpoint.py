@@ -121,9 +121,9 @@ def test_a_changed_page_is_refused_or_does_not_matter(
     truth, sound, refused = answers(tmp_path), path.read_bytes(), set[str]()
     for number, page in enumerate(chain.from_iterable(page_bodies(sound).values())):
         path.write_bytes(flipped(sound, page[number * 7 % len(page)]))
-        found = answers(tmp_path)
-        refused |= {name for name in found if found[name] is CorruptCheckpointError}
-        assert all(found[name] in (truth[name], CorruptCheckpointError) for name in found)
+        after = answers(tmp_path)
+        refused |= {name for name in after if after[name] is CorruptCheckpointError}
+        assert all(after[name] in (truth[name], CorruptCheckpointError) for name in after)
     assert refused == ANSWERS.keys()
 
 

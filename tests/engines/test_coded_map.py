@@ -36,12 +36,12 @@ writers = st.fixed_dictionaries(
 
 def written(maps: list[Any], **writer: Any) -> BytesIO:
     """Write a row for each map; a `NO_ADD` row holds another action."""
-    there = [entries is not NO_ADD for entries in maps]
+    is_add = [entries is not NO_ADD for entries in maps]
     column = pa.array(
-        [entries if own else None for entries, own in zip(maps, there, strict=True)], MAP
+        [entries if own else None for entries, own in zip(maps, is_add, strict=True)], MAP
     )
     add = pa.StructArray.from_arrays(
-        [column], ["partitionValues"], mask=pa.array([not own for own in there])
+        [column], ["partitionValues"], mask=pa.array([not own for own in is_add])
     )
     file = BytesIO()
     pq.write_table(pa.table({"add": add}), file, **writer)
@@ -51,11 +51,11 @@ def written(maps: list[Any], **writer: Any) -> BytesIO:
 def by_code(file: BytesIO) -> list[list[Any] | None]:
     """Return the maps of each row group, or None if they cannot be decoded from their codes."""
     footer = Footer(pq.read_metadata(file))
-    found: list[list[Any] | None] = []
+    groups: list[list[Any] | None] = []
     for group in range(footer.metadata.num_row_groups):
         chunks = MapChunks.of(footer, group, "add.partitionValues")
         maps = None if chunks is None else chunks.read(file)
-        found.append(None)
+        groups.append(None)
         if maps is not None:
             try:
                 width = len(maps.keys.names)
@@ -67,8 +67,8 @@ def by_code(file: BytesIO) -> list[list[Any] | None]:
                 [(name, maps.texts[code]) for name, code in zip(maps.keys.names, row, strict=True)]
                 for row in rows
             )
-            found[-1] = [next(built) if there else None for there in maps.keys.present]
-    return found
+            groups[-1] = [next(built) if is_present else None for is_present in maps.keys.present]
+    return groups
 
 
 def by_arrow(file: BytesIO) -> list[list[Any]]:
@@ -183,8 +183,8 @@ def test_damage_to_the_dictionaries_is_left_to_arrow(compression: str) -> None:
             damaged[place] ^= 1 << bit
             chunks = MapChunks.of(footer, 0, "add.partitionValues")
             assert chunks is not None
-            found = chunks.read(BytesIO(damaged))
-            assert found is None or 0 <= found.size <= values.total_compressed_size
+            coded_maps = chunks.read(BytesIO(damaged))
+            assert coded_maps is None or 0 <= coded_maps.size <= values.total_compressed_size
 
 
 @pytest.mark.parametrize("size", [-(2**40), -1])

@@ -29,15 +29,15 @@ texts = st.text(max_size=40)
 @given(st.lists(st.tuples(texts, st.booleans()), max_size=60), st.integers(0, 9))
 def test_selected_texts_equal_those_of_a_filter(rows: list[tuple[str, bool]], skipped: int) -> None:
     column = pa.array([text for text, _ in rows], pa.string()).slice(skipped)
-    kept = np.array([own for _, own in rows], dtype=np.bool_)[skipped:]
-    found = selected_texts(column, kept, Memory())
-    found.validate(full=True)
-    assert found.equals(column.filter(pa.array(kept)))
+    mask = np.array([own for _, own in rows], dtype=np.bool_)[skipped:]
+    copied = selected_texts(column, mask, Memory())
+    copied.validate(full=True)
+    assert copied.equals(column.filter(pa.array(mask)))
 
 
 def test_nulls_are_kept_too() -> None:
-    column, kept = pa.array(["a", None, "b"]), np.array([False, True, True])
-    assert selected_texts(column, kept, Memory()).to_pylist() == [None, "b"]
+    column, mask = pa.array(["a", None, "b"]), np.array([False, True, True])
+    assert selected_texts(column, mask, Memory()).to_pylist() == [None, "b"]
 
 
 @pytest.mark.property
@@ -46,10 +46,10 @@ def test_nulls_are_kept_too() -> None:
 def test_words_are_looked_up_by_their_codes(words: list[str], data: st.DataObject) -> None:
     codes = data.draw(st.lists(st.integers(0, len(words) - 1), max_size=90))
     array = pa.array(words, pa.string())
-    found = words_of(np.array(codes, dtype=np.int32), array, Memory())
-    assert found is not None
-    found.validate(full=True)
-    assert found.equals(array.take(pa.array(codes, pa.int32())))
+    looked_up = words_of(np.array(codes, dtype=np.int32), array, Memory())
+    assert looked_up is not None
+    looked_up.validate(full=True)
+    assert looked_up.equals(array.take(pa.array(codes, pa.int32())))
 
 
 @pytest.mark.parametrize("code", [-1, 2, 1 << 30])
@@ -117,16 +117,16 @@ def test_an_outgrown_block_is_released() -> None:
 
 
 def test_texts_of_a_batch_do_not_change_while_others_are_decoded() -> None:
-    memory, kept = Memory(), []
+    memory, batches = Memory(), []
     for number in range(40):
         column = pa.array([f"{number}-{row}" for row in range(30_000)])
         mask = np.arange(30_000) % 3 != number % 3
         if number % 4:
             selected_texts(column, mask, memory)
         else:
-            kept.append((selected_texts(column, mask, memory), column.filter(pa.array(mask))))
-    assert all(own.equals(expected) for own, expected in kept)
-    assert pc.sum(pc.binary_length(kept[0][0])).as_py() > 1 << 17  # large enough to be recycled
+            batches.append((selected_texts(column, mask, memory), column.filter(pa.array(mask))))
+    assert all(own.equals(expected) for own, expected in batches)
+    assert pc.sum(pc.binary_length(batches[0][0])).as_py() > 1 << 17  # large enough to be recycled
 
 
 def test_a_forked_process_keeps_its_batches() -> None:
@@ -134,17 +134,17 @@ def test_a_forked_process_keeps_its_batches() -> None:
     block = memory.block(1 << 20)
     block.bytes[:5] = 65
     held = block.buffer(5)
-    told, tell = os.pipe()
+    read_end, write_end = os.pipe()
     go, may_go = os.pipe()
     child = os.fork()
     if not child:
         os.read(go, 1)
-        os.write(tell, held.to_pybytes())
+        os.write(write_end, held.to_pybytes())
         os._exit(0)
     del held, block
     memory.block(1 << 20).bytes[:5] = 66
     os.write(may_go, b"!")
-    assert os.read(told, 5) == b"AAAAA"
+    assert os.read(read_end, 5) == b"AAAAA"
     os.waitpid(child, 0)
 
 

@@ -23,11 +23,11 @@ def adds(folder: Path, content: bytes, columns: tuple[str, ...] = ("add", "remov
     (folder / "commit").write_bytes(content)
     file = LogFile(path="commit", size_bytes=len(content), version=0)
     batches = json_lines.scan_json(log_bytes(LocalStore(str(folder))), file, columns=columns)
-    return [found for batch in batches for found in batch.actions("add")]
+    return [action for batch in batches for action in batch.actions("add")]
 
 
 def paths(folder: Path, content: bytes) -> list[str]:
-    return [found.path for found in adds(folder, content)]
+    return [action.path for action in adds(folder, content)]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -58,22 +58,22 @@ def test_only_requested_actions_are_kept(tmp_path: Path, version: int | None) ->
     file = LogFile(path="manifest.json", size_bytes=len(content), version=version)
     log = log_bytes(LocalStore(str(tmp_path)))
     batches = list(json_lines.scan_json(log, file, columns=("sidecar",)))
-    assert [found.path for batch in batches for found in batch.actions("sidecar")] == ["x"]
+    assert [action.path for batch in batches for action in batch.actions("sidecar")] == ["x"]
     assert sum(map(len, batches)) == 1
 
 
 def test_fields_that_are_not_requested_are_ignored(tmp_path: Path) -> None:
     line = add("a", size=7, stats="{}", tags={"x": "y"}, vector=vector("v"))
     columns = ("add.path", "add.tags", "add.stats_parsed.numRecords")
-    [found] = adds(tmp_path, json.dumps(line).encode(), columns)
-    assert (found.path, found.tags) == ("a", {"x": "y"})
-    assert (found.stats, found.deletion_vector, found.size) == (None, None, None)
-    assert (found.partition_values, found.modification_time, found.data_change) == ({}, 0, True)
+    [action] = adds(tmp_path, json.dumps(line).encode(), columns)
+    assert (action.path, action.tags) == ("a", {"x": "y"})
+    assert (action.stats, action.deletion_vector, action.size) == (None, None, None)
+    assert (action.partition_values, action.modification_time, action.data_change) == ({}, 0, True)
 
 
 def test_an_action_requested_as_a_whole_has_all_its_fields(tmp_path: Path) -> None:
-    [found] = adds(tmp_path, json.dumps(add("a", size=7)).encode(), ("add.path", "add"))
-    assert found.size == 7
+    [action] = adds(tmp_path, json.dumps(add("a", size=7)).encode(), ("add.path", "add"))
+    assert action.size == 7
 
 
 @pytest.mark.parametrize("columns", [("add.size",), ("add.path", "add.size"), ("add",)])
@@ -85,8 +85,8 @@ def test_a_requested_field_must_follow_the_protocol(
 
 
 def test_only_requested_fields_must_follow_the_protocol(tmp_path: Path) -> None:
-    [found] = adds(tmp_path, b'{"add":{"path":"a","size":"7","stats":[]}}', ("add.path",))
-    assert found.path == "a"
+    [action] = adds(tmp_path, b'{"add":{"path":"a","size":"7","stats":[]}}', ("add.path",))
+    assert action.path == "a"
 
 
 @pytest.mark.parametrize(

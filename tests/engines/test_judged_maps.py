@@ -25,9 +25,9 @@ def coded(maps: list[Any], **writer: Any) -> MapPages:
     file = written(maps, **writer)
     chunks = MapChunks.of(Footer(pq.read_metadata(file)), 0, "add.partitionValues")
     assert chunks is not None
-    found = chunks.read(file)
-    assert found is not None
-    return found.pages(file, Memory())
+    coded_maps = chunks.read(file)
+    assert coded_maps is not None
+    return coded_maps.pages(file, Memory())
 
 
 def by_rows(maps: MapPages, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
@@ -45,8 +45,8 @@ def by_rows(maps: MapPages, verdicts: npt.NDArray[np.uint8]) -> list[bool] | Non
 
 
 def judged(maps: MapPages, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
-    found = maps.judged(verdicts)
-    return None if found is None else found.tolist()
+    judgement = maps.judged(verdicts)
+    return None if judgement is None else judgement.tolist()
 
 
 def some_verdicts(maps: MapPages, seed: int) -> npt.NDArray[np.uint8]:
@@ -89,9 +89,9 @@ def test_verdicts_are_those_of_the_codes(  # noqa: PLR0913, PLR0917
 ) -> None:
     maps = coded(uniform(rows, values, distinct, stretch), **writer)
     verdicts = some_verdicts(maps, seed)
-    found, bits = judged(maps, verdicts), (len(maps.maps.texts) - 1).bit_length()
+    judgement, bits = judged(maps, verdicts), (len(maps.maps.texts) - 1).bit_length()
     # The loop declines codes of many bits. If a page ends within a map, both return None.
-    assert found == by_rows(maps, verdicts) or (found is None and bits * values > 16)
+    assert judgement == by_rows(maps, verdicts) or (judgement is None and bits * values > 16)
 
 
 @pytest.mark.property
@@ -113,16 +113,16 @@ def test_damage_is_declined_or_gives_the_same_verdicts(  # noqa: PLR0913
     at = place % len(pages)
     pages[at] ^= flip
     maps = msgspec.structs.replace(sound, data=bytes(pages[:at] if cut else pages))
-    found = judged(maps, verdicts)
-    assert found is None or found in (by_rows(maps, verdicts), by_rows(sound, verdicts))
+    judgement = judged(maps, verdicts)
+    assert judgement is None or judgement in (by_rows(maps, verdicts), by_rows(sound, verdicts))
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd"])
 def test_pages_of_other_kinds_are_declined(version: str, compression: str) -> None:
     maps = coded(uniform(500, 2, 9, 1), data_page_version=version, compression=compression)
-    found = judged(maps, some_verdicts(maps, 1))
-    assert (found is None) == (version == "2.0" or compression in {"gzip", "zstd"})
+    judgement = judged(maps, some_verdicts(maps, 1))
+    assert (judgement is None) == (version == "2.0" or compression in {"gzip", "zstd"})
 
 
 def test_values_without_dictionary_codes_are_declined() -> None:

@@ -72,8 +72,8 @@ def test_leaves_with_different_plans_are_each_executed_by_their_own(tmp_path: Pa
         DropSeen(input=scan, seen=FrozenSeenSet([FileKey(hidden)])) for hidden in ("f0", "f1")
     ]
     batches = Table(tmp_path).executor.execute_leaves(leaves)
-    found = [add.path for batch in batches for add in batch.actions("add")]  # type: ignore[union-attr]
-    assert sorted(found) == ["f0", "f1"]
+    paths = [add.path for batch in batches for add in batch.actions("add")]  # type: ignore[union-attr]
+    assert sorted(paths) == ["f0", "f1"]
 
 
 def test_the_row_groups_of_a_leaf_may_be_read_one_by_one_and_counted_once(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_the_row_groups_of_a_leaf_may_be_read_one_by_one_and_counted_once(tmp_pa
 
 def _timestamped(table: Path, *, text: str, typed: datetime) -> None:
     """Write a checkpoint with a timestamp partition, both as text and as its writer parsed it."""
-    made = metadata(columns={"at": "timestamp"}, partition_columns=["at"])
-    history = [[protocol(), made, add("a", partition_values={"at": text})], []]
+    metadata_line = metadata(columns={"at": "timestamp"}, partition_columns=["at"])
+    history = [[protocol(), metadata_line, add("a", partition_values={"at": text})], []]
     write_history(table, history)
     [path] = write_checkpoint(table, 0, state_at(history, 0), Shape(form=Form.CLASSIC))
     rows = pq.read_table(path).to_pylist()
@@ -155,8 +155,8 @@ def test_an_abandoned_dictionary_does_not_prune_later_texts(
     commit_path(tmp_path, 0).unlink()
     snapshot = Table(tmp_path).snapshot()
     for n in range(60):
-        found = [file.path for file in snapshot.scan(where=f"city = 'city {n}'")]
-        assert found == [f"f{n}"]
+        paths = [file.path for file in snapshot.scan(where=f"city = 'city {n}'")]
+        assert paths == [f"f{n}"]
 
 
 def test_damaged_codes_of_partition_values_are_reported_as_damage(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_damaged_codes_of_partition_values_are_reported_as_damage(tmp_path: Path
     ]
     whole = path.read_bytes()
     end = values.dictionary_page_offset + values.total_compressed_size
-    told = 0
+    reported = 0
     for at in range(values.data_page_offset, end):
         damaged = bytearray(whole)
         damaged[at] ^= 1 << at % 8
@@ -184,8 +184,8 @@ def test_damaged_codes_of_partition_values_are_reported_as_damage(tmp_path: Path
             try:
                 list(Table(tmp_path).snapshot().scan(where=where))
             except HeadraceError:
-                told += 1
-    assert told
+                reported += 1
+    assert reported
 
 
 def test_a_system_error_is_not_reported_as_a_damaged_checkpoint(

@@ -25,13 +25,13 @@ NAMES = ("protocol", "metaData")
 
 def by_arrow(source: Any) -> dict[str, Any]:
     table = pq.read_table(source)
-    found = {}
+    actions = {}
     for name in NAMES:
         rows = table[name].to_pylist(maps_as_pydicts="strict") if name in table.schema.names else []
         for row in filter(None, rows):
             fields = {k: v for k, v in row.items() if v is not None}
-            found[name] = msgspec.convert(fields, ACTION_TYPES[name])
-    return found
+            actions[name] = msgspec.convert(fields, ACTION_TYPES[name])
+    return actions
 
 
 def test_every_real_checkpoint_is_read_as_by_arrow(fixture_tables: Path) -> None:
@@ -39,10 +39,10 @@ def test_every_real_checkpoint_is_read_as_by_arrow(fixture_tables: Path) -> None
     assert paths
     read = 0
     for path in paths:
-        found = read_actions(Content(path), NAMES)
-        if found is not None:
+        actions = read_actions(Content(path), NAMES)
+        if actions is not None:
             read += 1
-            assert found == by_arrow(path), path
+            assert actions == by_arrow(path), path
     assert read > len(paths) // 2
 
 
@@ -129,12 +129,12 @@ def test_any_way_of_writing_is_read_the_same(  # noqa: PLR0913, PLR0917
     )
     sink = BytesIO()
     pq.write_table(table, sink, **settings_)
-    found = read_actions(Content(sink, tail_bytes=tail_bytes), NAMES)
-    if found is None:  # every writer stores a schema, so a missing one is unusual
+    actions = read_actions(Content(sink, tail_bytes=tail_bytes), NAMES)
+    if actions is None:  # every writer stores a schema, so a missing one is unusual
         assert settings_["compression"] == "brotli" or schema is None
     else:
         sink.seek(0)
-        assert found == by_arrow(sink)
+        assert actions == by_arrow(sink)
 
 
 @given(st.binary(max_size=400))
@@ -195,11 +195,11 @@ def test_a_damaged_footer_is_left_to_arrow_or_does_not_matter() -> None:
         for bit in (0, 1, 2, 5, 7):
             damaged = bytearray(sound)
             damaged[place] ^= 1 << bit
-            found = read_actions(Content(bytes(damaged)), NAMES)
-            if found is None:
+            actions = read_actions(Content(bytes(damaged)), NAMES)
+            if actions is None:
                 left_to_arrow += 1
-            elif found != expected and found != arrow_or_error(bytes(damaged)):
-                wrong.append((place, bit, found))
+            elif actions != expected and actions != arrow_or_error(bytes(damaged)):
+                wrong.append((place, bit, actions))
     assert wrong == []
     assert left_to_arrow > size
 

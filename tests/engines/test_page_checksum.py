@@ -63,11 +63,11 @@ def checkpoint(tmp_path: Path, *, codec: str, is_coded: bool, version: str = "1.
     ).read_bytes()
 
 
-def paths(content: bytes, kept: Any = None) -> list[str | None]:
+def paths(content: bytes, mask: Any = None) -> list[str | None]:
     chunk = pq.read_metadata(BytesIO(content)).row_group(0).column(0)
     column = TextColumn(BytesIO(content), chunk, depth=2, memory=Memory())
-    found: list[str | None] = column.take(ROWS + 1, kept).values.to_pylist()
-    return found
+    values: list[str | None] = column.take(ROWS + 1, mask).values.to_pylist()
+    return values
 
 
 @needs_library
@@ -90,8 +90,8 @@ def test_compiled_loops_accept_no_text_from_a_changed_page(
 def test_a_changed_page_without_selected_rows_does_not_matter(tmp_path: Path, codec: str) -> None:
     sound = checkpoint(tmp_path, codec=codec, is_coded=False)
     first, *_ = page_bodies(sound)["add.path"]
-    kept = np.arange(ROWS + 1) == ROWS - 1
-    assert paths(flipped(sound, first[0]), kept) == [many(ROWS)[-1]["path"]]
+    mask = np.arange(ROWS + 1) == ROWS - 1
+    assert paths(flipped(sound, first[0]), mask) == [many(ROWS)[-1]["path"]]
 
 
 @every_version
@@ -124,9 +124,9 @@ def maps(codec: str, version: str) -> bytes:
 @every_codec
 def test_maps_accept_no_names_or_texts_from_a_changed_page(codec: str, version: str) -> None:
     sound = maps(codec, version)
-    found = maps_of(sound)
-    assert found is not None
-    assert found.keys.names == NAMES_OF_MAPS
+    sound_maps = maps_of(sound)
+    assert sound_maps is not None
+    assert sound_maps.keys.names == NAMES_OF_MAPS
     pages = page_bodies(sound)
     for place in places([*pages[KEYS], pages[VALUES][0]]):
         assert maps_of(flipped(sound, place)) is None
@@ -136,11 +136,11 @@ def test_maps_accept_no_names_or_texts_from_a_changed_page(codec: str, version: 
 @every_codec
 def test_maps_accept_no_codes_from_a_changed_page(codec: str, version: str) -> None:
     sound = maps(codec, version)
-    found = maps_of(sound)
-    assert found is not None
-    verdicts = np.ones((len(NAMES_OF_MAPS), len(found.texts)), dtype=np.uint8)
+    sound_maps = maps_of(sound)
+    assert sound_maps is not None
+    verdicts = np.ones((len(NAMES_OF_MAPS), len(sound_maps.texts)), dtype=np.uint8)
     for place in places(page_bodies(sound)[VALUES][1:]):
-        pages = found.pages(BytesIO(flipped(sound, place)), Memory())
+        pages = sound_maps.pages(BytesIO(flipped(sound, place)), Memory())
         assert pages.judged(verdicts) is None
         with pytest.raises(ValueError, match="checksum"):
             list(pages.codes())

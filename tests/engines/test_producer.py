@@ -74,8 +74,8 @@ def broken_at_two(number: int) -> Generator[int, None, None]:
 @pytest.mark.parametrize("batches", [0, 1, 7])
 def test_batches_come_in_order_however_many_threads_there_are(at_once: int, batches: int) -> None:
     probe = Probe(9, batches)
-    found = list(probe.stream(at_once=at_once, start_with=at_once))
-    assert found == [(number, batch) for number in range(9) for batch in range(batches)]
+    items = list(probe.stream(at_once=at_once, start_with=at_once))
+    assert items == [(number, batch) for number in range(9) for batch in range(batches)]
     assert probe.open == 0
 
 
@@ -99,7 +99,7 @@ def test_a_slow_start_opens_one_source_and_then_more() -> None:
         time.sleep(0.02)  # lets the threads run ahead as far as they are allowed
         seen.append((number, len(probe.given)))
     # After n consumed sources, 1, 2, 4, 8 more may be open.
-    assert all(given <= number + 2 ** min(number, 3) + 1 for number, given in seen)
+    assert all(opened <= number + 2 ** min(number, 3) + 1 for number, opened in seen)
     assert len(seen) == 20
 
 
@@ -266,8 +266,8 @@ def settled(count: Callable[[], int]) -> int:
     return before
 
 
-@pytest.mark.parametrize(("ahead", "made"), [(1, 3), (2, 3), (10, 7)])
-def test_items_are_bounded_by_their_size(ahead: int, made: int) -> None:
+@pytest.mark.parametrize(("ahead", "expected"), [(1, 3), (2, 3), (10, 7)])
+def test_items_are_bounded_by_their_size(ahead: int, expected: int) -> None:
     """Item 0 was taken; items up to the limit wait, and the thread holds one more."""
     items = list[int]()
 
@@ -279,21 +279,21 @@ def test_items_are_bounded_by_their_size(ahead: int, made: int) -> None:
     limits = Backpressure(ahead=ahead)
     with Producer(numbers, backpressure=limits, cost=lambda item: min(item, 2)) as producer:
         assert next(producer) == 0
-        assert settled(items.__len__) == made
+        assert settled(items.__len__) == expected
 
 
 def test_without_a_buffer_items_are_made_on_request() -> None:
-    made = list[int]()
+    produced = list[int]()
 
     def numbers(_: Iterator[int]) -> Generator[int, None, None]:
         for number in range(100):
-            made.append(number)
+            produced.append(number)
             yield number
 
     with Producer(numbers, backpressure=Backpressure(ahead=0)) as producer:
         for count in range(1, 4):
             next(producer)
-            assert settled(made.__len__) == count
+            assert settled(produced.__len__) == count
 
 
 @pytest.mark.parametrize("order", Order)

@@ -52,5 +52,5 @@ def _leaves(snapshot: Snapshot, condition: Condition) -> list[DropSeen]:
 
 
 def _paths(batches: Iterable[Batch]) -> list[str]:
-    found = [batch for batch in batches if isinstance(batch, ActionBatch)]
-    return sorted(add.path for batch in found for add in batch.actions("add"))
+    action_batches = [batch for batch in batches if isinstance(batch, ActionBatch)]
+    return sorted(add.path for batch in action_batches for add in batch.actions("add"))

@@ -25,11 +25,11 @@ def write_table(
     **options: Any,
 ) -> Path:
     """Write a checkpoint of version 0 with these adds, and a commit after it that adds `new`."""
-    told = (described or metadata())["metaData"]
-    kept = {name: told[name] for name in ("id", "schemaString", "partitionColumns")}
+    metadata_row = (described or metadata())["metaData"]
+    required = {name: metadata_row[name] for name in ("id", "schemaString", "partitionColumns")}
     columns = {
         "protocol": pa.array([protocol()["protocol"], *[None] * (len(adds) + 1)]),
-        "metaData": pa.array([None, kept, *[None] * len(adds)]),
+        "metaData": pa.array([None, required, *[None] * len(adds)]),
         "add": pa.array([None, None, *adds], pa.struct(list(fields.items()))),
     }
     path = log_of(table) / f"{0:020}.checkpoint.parquet"
@@ -40,9 +40,9 @@ def write_table(
 
 def kept(table: Path, where: str) -> list[str]:
     scan = open_snapshot(table).scan(where=where)
-    found = sorted(file.path for file in scan)
-    assert scan.count() == len(found)
-    return found
+    paths = sorted(file.path for file in scan)
+    assert scan.count() == len(paths)
+    return paths
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,10 @@ def test_an_add_without_partition_values_has_nulls(
     tmp_path: Path, where: str, expected: list[str]
 ) -> None:
     values = {"a": [("part", "x")], "b": None, "c": []}
-    adds = [{"path": name, "partitionValues": found, "size": 1} for name, found in values.items()]
+    adds = [
+        {"path": name, "partitionValues": partition, "size": 1}
+        for name, partition in values.items()
+    ]
     assert kept(write_table(tmp_path, adds, FIELDS), where) == expected
 
 
@@ -155,8 +158,8 @@ def test_a_dot_in_a_name_does_not_mean_a_member(
 ) -> None:
     described = metadata(columns={"a.b": "long", "a": "STRUCT"}, partition_columns=())
     inner = '{"type":"struct","fields":[{"name":"b","type":"long","nullable":true,"metadata":{}}]}'
-    told = described["metaData"]
-    told["schemaString"] = told["schemaString"].replace('"STRUCT"', inner)
+    metadata_row = described["metaData"]
+    metadata_row["schemaString"] = metadata_row["schemaString"].replace('"STRUCT"', inner)
     kinds = [("a.b", LONG), ("a", pa.struct([("b", LONG)]))]
     extreme = pa.struct([kinds[place] for place in places])
     names = ("minValues", "maxValues", "nullCount")

@@ -12,7 +12,7 @@ DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 @pytest.mark.timeout(900)
 def test_the_demo_streams_runs_skips_explains_replays_and_leaves_a_page(tmp_path: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, str(DEMO)],
         check=False,
         cwd=tmp_path,
@@ -20,8 +20,8 @@ def test_the_demo_streams_runs_skips_explains_replays_and_leaves_a_page(tmp_path
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    told = [
+    assert result.returncode == 0, result.stderr
+    expected = [
         "delta-rs says the same",
         "3 ran, 1 inlined",
         "3 skipped, 1 inlined",
@@ -33,7 +33,7 @@ def test_the_demo_streams_runs_skips_explains_replays_and_leaves_a_page(tmp_path
         "demo-lake/cities/headrace.html",
     ]
     place = 0
-    for words in told:  # in this order
-        place = done.stdout.find(words, place)
-        assert place >= 0, f"{words!r} is not told, or too early:\n{done.stdout}"
+    for words in expected:  # in this order
+        place = result.stdout.find(words, place)
+        assert place >= 0, f"{words!r} is missing, or too early:\n{result.stdout}"
     assert (tmp_path / "demo-lake" / "cities" / "headrace.html").is_file()

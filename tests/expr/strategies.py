@@ -216,7 +216,7 @@ def _patterns(seen: list[str]) -> st.SearchStrategy[str]:
 def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
     """Draw leaves over a column; half of the literals are values of the table."""
     known = [literal_of(column, value) for value in seen]
-    literals = literal_lists(column).map(lambda found: found[-1])
+    literals = literal_lists(column).map(lambda listed_literals: listed_literals[-1])
     if known:
         literals |= st.sampled_from(known)
         literals |= st.sampled_from(known)
@@ -227,7 +227,9 @@ def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
     if known:
         lists |= st.lists(st.sampled_from(known), min_size=1, max_size=12).map(tuple)
     nulls = st.sampled_from([(), (), (NULL,)])
-    listed = st.builds(lambda found, more: Among(column, (*found, *more)), lists, nulls)
+    listed = st.builds(
+        lambda listed_literals, more: Among(column, (*listed_literals, *more)), lists, nulls
+    )
     leaves: st.SearchStrategy[Node] = compared | compared | compared | listed
     leaves |= st.just(Null(column))
     if column == "text":

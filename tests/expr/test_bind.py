@@ -291,8 +291,8 @@ def test_decimals_are_compared_in_the_common_type_of_spark(text: str, bound: str
             _field("i", PrimitiveType("integer")),
         )
     )
-    found = bind(parse_predicate(text), schema=schema, partition_columns=(), basis=Basis.VALUES)
-    assert (None if isinstance(found, Opaque) else str(found)) == bound
+    predicate = bind(parse_predicate(text), schema=schema, partition_columns=(), basis=Basis.VALUES)
+    assert (None if isinstance(predicate, Opaque) else str(predicate)) == bound
 
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -319,8 +319,10 @@ def test_times_without_a_zone_are_those_of_the_session(
     names = (("ts", "timestamp"), ("d", "date"), ("wall", "timestamp_ntz"))
     schema = StructType(tuple(_field(name, PrimitiveType(kind)) for name, kind in names))
     predicate = parse_predicate(text)
-    found = bind(predicate, schema=schema, partition_columns=(), basis=Basis.VALUES, zone=zone)
-    assert (None if isinstance(found, Opaque) else str(found)) == bound
+    bound_predicate = bind(
+        predicate, schema=schema, partition_columns=(), basis=Basis.VALUES, zone=zone
+    )
+    assert (None if isinstance(bound_predicate, Opaque) else str(bound_predicate)) == bound
     if zone is None and bound is None:  # its text does not bind either
-        again = bind(parse_predicate(str(found)), schema=schema, partition_columns=())
+        again = bind(parse_predicate(str(bound_predicate)), schema=schema, partition_columns=())
         assert isinstance(again, Opaque)

@@ -144,8 +144,8 @@ def test_ranges_are_searched_for_any_of_the_values(count: int) -> None:
     values = pa.array([10 * i for i in range(count)], pa.int64())
     lower = pa.array([0, 1, 11, None, None, 10 * count, 25, None], pa.int64())
     upper = pa.array([0, 9, None, -1, 0, None, 15, None], pa.int64())
-    found = any_between(values, lower=lower, upper=upper).to_pylist()
-    assert found == [True, False, True, False, True, False, False, True]
+    result = any_between(values, lower=lower, upper=upper).to_pylist()
+    assert result == [True, False, True, False, True, False, False, True]
 
 
 def test_no_values_are_in_no_range() -> None:

@@ -39,8 +39,8 @@ class Known:
         return exact_bounds(self._columns[column.path[0]])
 
     def values(self, column: BoundColumn) -> pa.Array:
-        found = self._columns[column.path[0]]
-        return found.dictionary_encode() if self._coded else found
+        column_values = self._columns[column.path[0]]
+        return column_values.dictionary_encode() if self._coded else column_values
 
 
 def by_bounds(predicate: BoundPredicate, known: Known) -> list[bool | None]:
@@ -56,8 +56,8 @@ def by_bounds(predicate: BoundPredicate, known: Known) -> list[bool | None]:
 @given(data=st.data(), coded=st.booleans())
 def test_both_evaluators_agree_on_every_row(data: st.DataObject, *, coded: bool) -> None:
     columns = tuple(data.draw(st.lists(st.sampled_from(ALL), min_size=1, max_size=3, unique=True)))
-    found = data.draw(st.lists(rows(columns), max_size=8))
-    values = [dict.fromkeys(ALL) | row for row in found]
+    table_rows = data.draw(st.lists(rows(columns), max_size=8))
+    values = [dict.fromkeys(ALL) | row for row in table_rows]
     text = sql(data.draw(predicates(columns, values)))
     predicate = bind(parse_predicate(text), schema=SCHEMA, partition_columns=(), basis=Basis.VALUES)
     if list(opaque_parts(predicate)):

@@ -34,6 +34,6 @@ def test_a_pattern_matches_as_in_spark(pattern: str, text: str, *, expected: boo
 
 @pytest.mark.property
 @given(st.lists(st.none() | texts, max_size=4), patterns)
-def test_every_pattern_matches_as_a_naive_matcher(found: list[str | None], pattern: str) -> None:
-    expected = [None if text is None else is_like(text, pattern) for text in found]
-    assert match_pattern(pa.array(found, pa.string()), pattern).to_pylist() == expected
+def test_every_pattern_matches_as_a_naive_matcher(values: list[str | None], pattern: str) -> None:
+    expected = [None if text is None else is_like(text, pattern) for text in values]
+    assert match_pattern(pa.array(values, pa.string()), pattern).to_pylist() == expected

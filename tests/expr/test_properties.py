@@ -33,8 +33,8 @@ class Rows:
         return len(self._rows)
 
     def bounds(self, column: BoundColumn) -> Bounds:
-        found = [row[column.path[0]] for row in self._rows]
-        return exact_bounds(pa.array(found, arrow_type(column.type)))
+        column_values = [row[column.path[0]] for row in self._rows]
+        return exact_bounds(pa.array(column_values, arrow_type(column.type)))
 
 
 def _is_opaque(predicate: BoundPredicate) -> bool:
@@ -55,13 +55,13 @@ def _check_rows(data: st.DataObject, columns: tuple[str, ...]) -> None:
     table = data.draw(st.lists(rows(columns), min_size=1, max_size=8), label="rows")
     node = data.draw(predicates(columns, table), label="predicate")
     predicate = _bound(node)
-    found = evaluate(predicate, Rows(table))
+    result = evaluate(predicate, Rows(table))
     expected = [truth(node, row) for row in table]
     must_be_true = always_true(predicate, Rows(table)).to_pylist()
     must_be_false = always_false(predicate, Rows(table)).to_pylist()
     assert all(real is True for must, real in zip(must_be_true, expected, strict=True) if must)
     assert all(real is False for must, real in zip(must_be_false, expected, strict=True) if must)
-    can_be_true, can_be_false = found.can_be_true.to_pylist(), found.can_be_false.to_pylist()
+    can_be_true, can_be_false = result.can_be_true.to_pylist(), result.can_be_false.to_pylist()
     if _is_opaque(predicate):
         assert all(can for can, real in zip(can_be_true, expected, strict=True) if real)
         assert all(can for can, real in zip(can_be_false, expected, strict=True) if real is False)
@@ -85,9 +85,9 @@ def _check_files(data: st.DataObject, columns: tuple[str, ...], partition: str) 
     seen = [row for table in visible for row in table]
     node = data.draw(predicates(columns, seen), label="predicate")
     predicate = _bound(node, partition=partition)
-    kept = keep_mask(predicate, WrittenFiles(written)).to_pylist()
+    mask = keep_mask(predicate, WrittenFiles(written)).to_pylist()
     certain = certain_mask(predicate, WrittenFiles(written)).to_pylist()
-    for keep, whole, table in zip(kept, certain, visible, strict=True):
+    for keep, whole, table in zip(mask, certain, visible, strict=True):
         assert keep or not any(truth(node, row) is True for row in table)
         assert not whole or all(truth(node, row) is True for row in table)
 

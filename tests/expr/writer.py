@@ -74,19 +74,23 @@ def write_file(
     for column in COLUMNS:
         if column == partition:
             continue
-        found = [row[column] for row in physical if row[column] is not None]
-        leaves["nullCount", column] = len(physical) - len(found)
-        low, high = _extremes(column, found, how)
+        values = [row[column] for row in physical if row[column] is not None]
+        leaves["nullCount", column] = len(physical) - len(values)
+        low, high = _extremes(column, values, how)
         leaves["minValues", column], leaves["maxValues", column] = low, high
-    kept = {k: v for k, v in leaves.items() if (k[0], k[-1]) not in how.without and v is not None}
-    text = json.dumps(_nested({leaf: _json(leaf, v, how) for leaf, v in kept.items()}))
+    written_leaves = {
+        k: v for k, v in leaves.items() if (k[0], k[-1]) not in how.without and v is not None
+    }
+    text = json.dumps(_nested({leaf: _json(leaf, v, how) for leaf, v in written_leaves.items()}))
     # json.dumps would round long decimals, so they were inserted as marked strings.
     text = text.replace('"#', "").replace('#"', "")
     return WrittenFile(
         partition={partition: partition_text(physical[0][partition]) if physical else None},
         json={"whole": text, "absent": None, "cut": text[: len(text) // 2]}[how.text],
         parsed={
-            k: v for k, v in kept.items() if (k[0], k[-1]) in how.parsed or k == ("numRecords",)
+            k: v
+            for k, v in written_leaves.items()
+            if (k[0], k[-1]) in how.parsed or k == ("numRecords",)
         },
     )
 
@@ -107,25 +111,25 @@ def partition_text(value: Any) -> str | None:
             return str(value)
 
 
-def _extremes(column: str, found: list[Any], how: Habits) -> tuple[Any, Any]:
-    if column == "flag" or not found:
+def _extremes(column: str, values: list[Any], how: Habits) -> tuple[Any, Any]:
+    if column == "flag" or not values:
         return None, None
     if column in ("single", "real"):
-        numbers = [v for v in found if not math.isnan(v)]
-        if len(numbers) < len(found):
+        numbers = [v for v in values if not math.isnan(v)]
+        if len(numbers) < len(values):
             if how.nan == "absent" or not numbers:
                 return None, None
             if how.nan == "largest":
                 return min(numbers), float("nan")
         return min(numbers), max(numbers)
     if column == "text":
-        ordered = sorted(found, key=str.encode)
+        ordered = sorted(values, key=str.encode)
         return _cut_low(ordered[0], how), _cut_high(ordered[-1], how)
     if column in ("at", "wall"):
-        return _cut_time(min(found)), _cut_time(max(found))
+        return _cut_time(min(values)), _cut_time(max(values))
     if column in ("money", "wei") and how.decimals == "double":
-        return Decimal(repr(float(min(found)))), Decimal(repr(float(max(found))))
-    return min(found), max(found)
+        return Decimal(repr(float(min(values)))), Decimal(repr(float(max(values))))
+    return min(values), max(values)
 
 
 def _cut_low(text: str, how: Habits) -> str:

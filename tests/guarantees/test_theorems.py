@@ -38,17 +38,17 @@ def key(file: object) -> Key:
 @given(plans(), strategies, st.integers(0, 5), st.integers(1, 3))
 @settings(max_examples=examples(120))
 def test_snapshot_isolation_later_commits_do_not_change_a_scan(
-    plan: Plan, strategy: Strategy, taken: int, threads: int
+    plan: Plan, strategy: Strategy, count: int, threads: int
 ) -> None:
     truth = set(plan.state(plan.latest).live)
     with plan.on_disk() as table:
         scan = Table(table).snapshot().scan(strategy=strategy, leaf_parallelism=threads)
         files = iter(scan)
-        found = [key(file) for file in islice(files, taken)]
+        keys = [key(file) for file in islice(files, count)]
         write_commit(table, plan.latest + 1, [add("brand-new"), *(remove(k.path) for k in truth)])
-        found += [key(file) for file in files]
-        assert len(found) == len(set(found))
-        assert set(found) == truth
+        keys += [key(file) for file in files]
+        assert len(keys) == len(set(keys))
+        assert set(keys) == truth
 
 
 @pytest.mark.property
@@ -64,9 +64,9 @@ def test_early_termination_any_prefix_is_live_and_distinct(
             .snapshot()
             .scan(limit=limit, strategy=strategy, memory_limit_bytes=memory_limit_bytes)
         )
-        found = [key(file) for file in scan]
-        assert len(found) == len(set(found)) == min(limit, len(truth))
-        assert set(found) <= truth
+        keys = [key(file) for file in scan]
+        assert len(keys) == len(set(keys)) == min(limit, len(truth))
+        assert set(keys) <= truth
 
 
 threads_and_conditions = pytest.mark.parametrize(
@@ -78,17 +78,17 @@ threads_and_conditions = pytest.mark.parametrize(
 def test_early_termination_few_commits_are_read_ahead(
     tmp_path: Path, threads: int, where: str | None
 ) -> None:
-    commits, taken = 400, 100
+    commits, count = 400, 100
     history = [[add(f"{v}", stats=statistics(1))] for v in range(commits)]
     write_history(tmp_path, [opening(), *history])
     executor, opened = counting_executor(tmp_path)
     snapshot = Table(tmp_path, executor=executor).snapshot()
     opened.clear()
     files = iter(snapshot.scan(where=where, commit_parallelism=threads))
-    assert len(list(islice(files, taken))) == taken
+    assert len(list(islice(files, count))) == count
     files.close()  # type: ignore[attr-defined]
     together = 1 if where is None else JUDGED_TOGETHER
-    assert len(opened) <= taken + together + threads
+    assert len(opened) <= count + together + threads
 
 
 class QuickStore(CountingLocalStore):
@@ -108,7 +108,7 @@ def test_early_termination_few_row_groups_are_read_ahead(
 
     From a remote store, as many row groups again may have been requested, and four more.
     """
-    groups, rows, taken = 30, 300, 3
+    groups, rows, count = 30, 300, 3
     # Long, incompressible names keep the footer far away from all but the last groups.
     names = [sha512(str(n).encode()).hexdigest() for n in range(groups * rows)]
     history = [[*opening(), *(add(name, stats=statistics(1)) for name in names)]]
@@ -119,12 +119,12 @@ def test_early_termination_few_row_groups_are_read_ahead(
     snapshot = Table(tmp_path, executor=wiring.open_executor(store)).snapshot()
     store.ranges.clear()
     with snapshot.scan(where=where, leaf_parallelism=threads).batches() as batches:
-        assert len(list(islice(batches, taken))) == taken
+        assert len(list(islice(batches, count))) == count
     of_leaves = 0 if threads == 1 else 2 * threads
-    most = taken + of_leaves + 2
+    most = count + of_leaves + 2
     if store.request_cost is RequestCost.REMOTE:
         most = 2 * most + FIRST_ROW_GROUPS
-    assert taken <= len(groups_read(path, store.ranges)) <= most
+    assert count <= len(groups_read(path, store.ranges)) <= most
 
 
 def groups_read(path: Path, ranges: list[range]) -> set[int]:
@@ -145,14 +145,14 @@ def groups_read(path: Path, ranges: list[range]) -> set[int]:
 @given(plans(), strategies, st.integers(0, 3), st.data())
 @settings(max_examples=examples(120))
 def test_vacuum_safety_a_scan_of_a_cleaned_log_is_complete_or_an_error(
-    plan: Plan, strategy: Strategy, taken: int, data: st.DataObject
+    plan: Plan, strategy: Strategy, count: int, data: st.DataObject
 ) -> None:
     """Deleted log files never bring a removed file back, and never lose a live one."""
     truth = set(plan.state(plan.latest).live)
     with plan.on_disk() as table:
         snapshot = Table(table).snapshot()
         files = iter(snapshot.scan(strategy=strategy))
-        found = [key(file) for file in islice(files, taken)]
+        keys = [key(file) for file in islice(files, count)]
         for version in range(data.draw(st.integers(0, plan.latest + 1))):
             commit_path(table, version).unlink(missing_ok=True)
         # Sidecars are deleted last, when no checkpoint references them any more.
@@ -160,10 +160,10 @@ def test_vacuum_safety_a_scan_of_a_cleaned_log_is_complete_or_an_error(
             for path in log_of(table).glob(kind):
                 path.unlink()
         try:
-            found.extend(key(file) for file in files)
+            keys.extend(key(file) for file in files)
         except HeadraceError as error:
             assert isinstance(error, SnapshotExpiredError)  # noqa: PT017  (or no error at all)
-            assert set(found) <= truth
+            assert set(keys) <= truth
         else:
-            assert set(found) == truth
-        assert len(found) == len(set(found))
+            assert set(keys) == truth
+        assert len(keys) == len(set(keys))

@@ -19,7 +19,7 @@ _NAMES = {"added": "add", "removed": "remove"}
 @given(plans(most_commits=6), st.integers(0, 5))
 def test_changes_are_the_actions_of_the_commits_in_order(plan: Plan, number: int) -> None:
     start = number % len(plan.history)
-    told = [
+    expected = [
         (version, name, action["path"], dv_id(action.get("deletionVector")))
         for version, commit in enumerate(plan.history)
         for line in commit
@@ -32,6 +32,6 @@ def test_changes_are_the_actions_of_the_commits_in_order(plan: Plan, number: int
             with pytest.raises(LogGapError):
                 list(changes)
             return
-        given = [(c.version, _NAMES[c.kind], c.path, c.dv_id) for c in changes]
-    assert [version for version, *_ in given] == [version for version, *_ in told]
-    assert sorted(given, key=str) == sorted(told, key=str)
+        listed = [(c.version, _NAMES[c.kind], c.path, c.dv_id) for c in changes]
+    assert [version for version, *_ in listed] == [version for version, *_ in expected]
+    assert sorted(listed, key=str) == sorted(expected, key=str)

@@ -55,15 +55,15 @@ def _is_detectable(damage: Damage, path: Path) -> bool:
 @settings(max_examples=examples(200))
 @given(plans(most_commits=8), st.sampled_from(Damage), st.integers(0, 99), st.integers(0, 9999))
 def test_damage_is_tolerated_without_loss_or_refused(
-    plan: Plan, damage: Damage, which: int, place: int
+    plan: Plan, damage: Damage, number: int, place: int
 ) -> None:
     with plan.on_disk() as table:
         files = [path for path in _files(table) if _is_detectable(damage, path)]
         if files:
-            _inflict(damage, files[which % len(files)], place)
+            _inflict(damage, files[number % len(files)], place)
         for version in plan.readable:
             try:
-                found = by_key(open_snapshot(table, version).scan())
+                live_files = by_key(open_snapshot(table, version).scan())
             except (DamageError, TableError):
                 continue
-            assert found.keys() == plan.state(version).live.keys()
+            assert live_files.keys() == plan.state(version).live.keys()

@@ -32,17 +32,17 @@ pytestmark = pytest.mark.property
 
 
 def _check_files(snapshot: headrace.Snapshot, state: State, *, structs: bool) -> None:
-    found = by_key(snapshot.scan())
-    assert found.keys() == state.live.keys()
-    for key, file in found.items():
-        told, expected = facts(file), expected_facts(state.live[key])
+    live_files = by_key(snapshot.scan())
+    assert live_files.keys() == state.live.keys()
+    for key, file in live_files.items():
+        reported, expected = facts(file), expected_facts(state.live[key])
         expected["partition_values"] = shown(expected["partition_values"])
         if structs:
             # A checkpoint without JSON statistics can only show its typed columns.
-            told_stats, expected_stats = told.pop("stats"), expected.pop("stats")
-            if told_stats is not None:
-                assert told_stats == expected_stats
-        assert told == expected
+            stats, expected_stats = reported.pop("stats"), expected.pop("stats")
+            if stats is not None:
+                assert stats == expected_stats
+        assert reported == expected
 
 
 def _check_rest(snapshot: headrace.Snapshot, state: State) -> None:
@@ -59,7 +59,7 @@ def _check_rest(snapshot: headrace.Snapshot, state: State) -> None:
 
 
 def _has_structs(plan: Plan) -> bool:
-    shapes = [shape for found in plan.checkpoints.values() for shape in found]
+    shapes = [shape for form_shapes in plan.checkpoints.values() for shape in form_shapes]
     return any(shape.statistics is Statistics.STRUCT for shape in shapes)
 
 
@@ -145,10 +145,10 @@ def test_a_limit_returns_that_number_of_distinct_live_files(plan: Plan, limit: i
     live = plan.state(plan.latest).live
     with plan.on_disk() as table:
         scan = open_snapshot(table).scan(limit=limit)
-        found = by_key(scan)
-        assert found.keys() <= live.keys()
-        assert len(found) == min(limit, len(live))
-        assert sum(batch.num_rows for batch in scan.batches(columns=["path"])) == len(found)
+        live_files = by_key(scan)
+        assert live_files.keys() <= live.keys()
+        assert len(live_files) == min(limit, len(live))
+        assert sum(batch.num_rows for batch in scan.batches(columns=["path"])) == len(live_files)
 
 
 @settings(max_examples=examples(80))
@@ -158,9 +158,9 @@ def test_a_condition_on_partitions_keeps_exactly_the_files_that_may_match(plan: 
     with plan.on_disk() as table:
         snapshot = open_snapshot(table)
         for condition in CONDITIONS:
-            found = by_key(snapshot.scan(where=condition.sql))
+            live_files = by_key(snapshot.scan(where=condition.sql))
             expected = {key for key, texts in values.items() if condition.keeps(texts)}
-            assert found.keys() == expected, condition.sql
+            assert live_files.keys() == expected, condition.sql
 
 
 @settings(max_examples=examples(150))
@@ -171,16 +171,16 @@ def test_a_condition_on_statistics_keeps_exactly_the_files_that_may_match(
     live = plan.state(plan.latest).live
     expected = {key for key, add in live.items() if may_exceed(add.get("stats"), bound)}
     with plan.on_disk() as table:
-        found = by_key(open_snapshot(table).scan(where=f"id > {bound}"))
-    assert found.keys() == expected
+        live_files = by_key(open_snapshot(table).scan(where=f"id > {bound}"))
+    assert live_files.keys() == expected
 
 
 @settings(max_examples=examples(50))
 @given(plans(), st.integers(0, 6))
-def test_a_partly_read_scan_can_be_iterated_again(plan: Plan, taken: int) -> None:
+def test_a_partly_read_scan_can_be_iterated_again(plan: Plan, count: int) -> None:
     with plan.on_disk() as table:
         scan = open_snapshot(table).scan()
         first = iter(scan)
-        head = list(islice(first, taken))
+        head = list(islice(first, count))
         whole = file_rows(scan, AS_WRITTEN)
         assert file_rows([*head, *first], AS_WRITTEN) == whole

@@ -30,10 +30,10 @@ def clocks(draw: st.DrawFn, /) -> Clock:
 
 @settings(max_examples=examples(150))
 @given(clocks(), st.lists(st.integers(0, 60), min_size=1, max_size=6))
-def test_a_time_means_the_last_version_at_or_before_it(clock: Clock, asked: list[int]) -> None:
+def test_a_time_means_the_last_version_at_or_before_it(clock: Clock, times: list[int]) -> None:
     with TemporaryDirectory() as folder:
         table = headrace.Table(str(clock.write(Path(folder))))
-        for ms in asked:
+        for ms in times:
             moment = EPOCH + timedelta(milliseconds=ms)
             expected = clock.version_at(ms)
             if expected is None:

@@ -46,8 +46,13 @@ def remove(path: str, *, vector: Mapping[str, Any] | None = None) -> Line:
 
 def vector(name: str, *, storage: str = "u", offset: int | None = 1) -> dict[str, Any]:
     """Return a deletion vector descriptor; inline vectors have no offset."""
-    found = {"storageType": storage, "pathOrInlineDv": name, "sizeInBytes": 36, "cardinality": 2}
-    return found if offset is None else found | {"offset": offset}
+    descriptor = {
+        "storageType": storage,
+        "pathOrInlineDv": name,
+        "sizeInBytes": 36,
+        "cardinality": 2,
+    }
+    return descriptor if offset is None else descriptor | {"offset": offset}
 
 
 def statistics(rows: int, *, low: int = 0, high: int = 9) -> str:

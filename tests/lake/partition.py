@@ -90,8 +90,11 @@ def shown(values: Texts) -> dict[str, str | None]:
 def typed(values: Texts, *, columns: Sequence[str]) -> dict[str, Any]:
     """Return the values as a writer puts them into typed columns: malformed text becomes null."""
     number = number_of(values)
-    found = {"part": values.get("part"), "n": None if isinstance(number, Malformed) else number}
-    return {name: found[name] for name in columns}
+    values_by_column = {
+        "part": values.get("part"),
+        "n": None if isinstance(number, Malformed) else number,
+    }
+    return {name: values_by_column[name] for name in columns}
 
 
 @dataclass(frozen=True)

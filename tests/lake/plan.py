@@ -68,8 +68,8 @@ class Plan:
         return replace(
             self,
             history=self.history[: version + 1],
-            checkpoints={v: found for v, found in self.checkpoints.items() if v <= version},
-            compactions=tuple(found for found in self.compactions if found[1] <= version),
+            checkpoints={v: files for v, files in self.checkpoints.items() if v <= version},
+            compactions=tuple(files for files in self.compactions if files[1] <= version),
             checksums=frozenset(v for v in self.checksums if v <= version),
             cleaned_to=-1,
         )

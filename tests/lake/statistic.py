@@ -34,24 +34,24 @@ hide them, and counts are only consulted where bounds are missing.
 def parsed(text: str | None) -> dict[str, Any] | None:
     """Return statistics as a checkpoint's typed columns; values of the wrong type become null."""
     try:
-        found = json.loads(text or "")
+        fields = json.loads(text or "")
     except ValueError:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         return None
     return {
-        "numRecords": _integer(found.get("numRecords")),
-        **{kind: _leaf(found.get(kind)) for kind in ("minValues", "maxValues", "nullCount")},
+        "numRecords": _integer(fields.get("numRecords")),
+        **{kind: _leaf(fields.get(kind)) for kind in ("minValues", "maxValues", "nullCount")},
     }
 
 
 def may_exceed(text: str | None, bound: int) -> bool:
     """Whether a file with these statistics may hold a row whose `id` is above `bound`."""
-    found = parsed(text)
-    if found is None:
+    fields = parsed(text)
+    if fields is None:
         return True
-    high, nulls = ((found[kind] or {}).get("id") for kind in ("maxValues", "nullCount"))
-    if nulls is not None and nulls == found["numRecords"]:
+    high, nulls = ((fields[kind] or {}).get("id") for kind in ("maxValues", "nullCount"))
+    if nulls is not None and nulls == fields["numRecords"]:
         return False
     return high is None or bool(high > bound)
 

@@ -233,8 +233,8 @@ def full_checkpoints(draw: st.DrawFn, /, *, oddities: Oddities = ANY) -> Plan:
         )
         for i, (values, number) in enumerate(drawn)
     ]
-    gone = draw(st.sets(st.sampled_from(range(len(adds))), max_size=2))
+    removed = draw(st.sets(st.sampled_from(range(len(adds))), max_size=2))
     history: list[tuple[Line, ...]] = [(protocol(), metadata(), *adds)]
-    if gone:
-        history.append(tuple(remove(f"{i}.parquet") for i in gone))
+    if removed:
+        history.append(tuple(remove(f"{i}.parquet") for i in removed))
     return Plan(history=history, checkpoints={0: (draw(shapes),)}, cleaned_to=0)

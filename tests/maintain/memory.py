@@ -45,20 +45,20 @@ class MemoryStore(WritableStore):
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         self.before("list", directory)
         with self.lock:
-            found = [
+            listed = [
                 self._meta(path)
                 for path in sorted(self.objects)
                 if path.rpartition("/")[0] == directory and path.rpartition("/")[2] >= start_from
             ]
         self.after("list", directory)
-        return iter(found)
+        return iter(listed)
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
         self.before("list_tree", directory)
         with self.lock:
-            found = [self._meta(p) for p in sorted(self.objects) if p.startswith(f"{directory}/")]
+            listed = [self._meta(p) for p in sorted(self.objects) if p.startswith(f"{directory}/")]
         self.after("list_tree", directory)
-        return iter(found)
+        return iter(listed)
 
     def read(self, path: str) -> bytes:
         self.before("read", path)

@@ -47,9 +47,11 @@ def read(objects: Mapping[str, bytes], version: int | None = None, root: str = R
         path = info["path"]
         if "/" not in path:
             path = f"state-v{version:020}/{path}"
-        found = _records(objects[f"{root}/{path}"])
-        assert len(found) == info["numEntries"], "a manifest has the entries that its state counts"
-        entries += found
+        records = _records(objects[f"{root}/{path}"])
+        assert len(records) == info["numEntries"], (
+            "a manifest has the entries that its state counts"
+        )
+        entries += records
     live = [entry for entry in entries if entry["path"] not in hidden]
     files = {entry["path"]: entry["size"] for entry in live}
     assert len(files) == len(live), "no path is live twice"

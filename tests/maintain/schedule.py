@@ -58,14 +58,14 @@ def run_schedule(
 ) -> tuple[list[int], list[object]]:
     """Run two writers; after the last choice, the first that can run continues."""
     turns = [_Turn(store, writer) for writer in writers]
-    taken: list[int] = []
+    choices_made: list[int] = []
     while not all(turn.is_done for turn in turns):
         ready = [number for number, turn in enumerate(turns) if not turn.is_done]
-        wanted = choices[len(taken)] if len(taken) < len(choices) else ready[0]
-        chosen = wanted if wanted in ready else ready[0]
-        taken.append(chosen)
+        choice = choices[len(choices_made)] if len(choices_made) < len(choices) else ready[0]
+        chosen = choice if choice in ready else ready[0]
+        choices_made.append(chosen)
         turns[chosen].step()
-    return taken, [turn.result for turn in turns]
+    return choices_made, [turn.result for turn in turns]
 
 
 def explore(
@@ -75,14 +75,14 @@ def explore(
     prefix: list[int] | None = []
     while prefix is not None:
         store = make()
-        taken, results = run_schedule(store, writers, prefix)
-        yield store, taken, results
-        prefix = _next(taken)
+        choices_made, results = run_schedule(store, writers, prefix)
+        yield store, choices_made, results
+        prefix = _next(choices_made)
 
 
-def _next(taken: list[int]) -> list[int] | None:
+def _next(choices_made: list[int]) -> list[int] | None:
     """Return the next schedule: the last 0 becomes a 1 if the second writer can still run."""
-    for at in range(len(taken) - 1, -1, -1):
-        if taken[at] == 0 and 1 in taken[at:]:
-            return [*taken[:at], 1]
+    for at in range(len(choices_made) - 1, -1, -1):
+        if choices_made[at] == 0 and 1 in choices_made[at:]:
+            return [*choices_made[:at], 1]
     return None

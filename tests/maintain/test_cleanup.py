@@ -72,11 +72,11 @@ def test_orphaned_manifests_are_deleted_once_they_are_old_enough() -> None:
     orphan = "_transaction_log/manifests/manifest-0123456789abcdef.avro"
     store.objects[orphan] = b"x"
     store.modified[orphan] = store.now_ms
-    for hours, there in ((0.5, True), (1.5, False)):
+    for hours, is_kept in ((0.5, True), (1.5, False)):
         clean(
             store, INDEXTABLES_HOME, settings=SETTINGS, dry_run=False, clock_ms=later(store, hours)
         )
-        assert (orphan in store.objects) is there
+        assert (orphan in store.objects) is is_kept
 
 
 def test_an_object_of_unknown_age_is_not_deleted() -> None:

@@ -88,15 +88,15 @@ def in_batches(entries: list[Entry], size: int, partitions: PartitionCodes) -> A
 def content(store: MemoryStore, staged: StagedEntries) -> list[Any]:
     """Return what the manifests say and hold, without what is random in them."""
     shelf = ManifestShelf(store, DELTA_HOME.root, types=TYPES)
-    found = []
+    manifests = []
     for info in staged.infos:
         file = shelf.file(info)
         file.verify(hold=True)
         blocks = [place.block for place in file.blocks]
         entries = [entry for at in range(len(blocks)) for entry in file.entries(at)]
         plain = msgspec.structs.replace(info, path="", sha256=None, header_sha256=None)
-        found.append((plain, blocks, entries))
-    return found
+        manifests.append((plain, blocks, entries))
+    return manifests
 
 
 def unique(entries: list[Entry]) -> list[Entry]:
@@ -154,12 +154,12 @@ def test_blocks_end_where_the_partition_changes() -> None:
 
 def test_a_duplicate_file_is_an_error_but_other_vectors_are_not() -> None:
     def entry(path: str, vector: str | None = None) -> Entry:
-        given = None
+        values = None
         if vector is not None:
             names = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
-            given = dict(zip(names, ("u", vector, None, 4, 1), strict=True))
+            values = dict(zip(names, ("u", vector, None, 4, 1), strict=True))
         return staging.complete_entry(
-            {"path": path, "size": 1, "deletionVector": given}, DELTA_HOME.entry_schema
+            {"path": path, "size": 1, "deletionVector": values}, DELTA_HOME.entry_schema
         )
 
     def put(*entries: Entry) -> StagedEntries:

@@ -141,8 +141,8 @@ def test_purge_deletes_only_unreferenced_files(table: Path) -> None:
     assert (table / "part-orphan.split").exists()
     sql(f"PURGE INDEXTABLE '{table}' OLDER THAN 7 DAYS")
     assert not (table / "part-orphan.split").exists()
-    kept = ("part-young.split", "notes.txt", "_private/part-x.split", "p=1/part-a.split")
-    assert all((table / name).exists() for name in kept)
+    expected = ("part-young.split", "notes.txt", "_private/part-x.split", "p=1/part-a.split")
+    assert all((table / name).exists() for name in expected)
 
 
 def test_purge_cleans_old_states_and_keeps_the_newest_three(table: Path) -> None:
@@ -192,9 +192,9 @@ def test_a_real_log_is_compacted_without_a_change(name: str, tmp_path: Path) -> 
     assert after.record["schemaRegistry"] == before.record["schemaRegistry"]
     assert after.record["metadata"] is not None
     known = {e["path"]: e for e in before.entries}
-    for found in after.entries:
-        old = known[found["path"]]
-        assert {k: found[k] for k in old if k != "addedAtVersion"} == {
+    for listed in after.entries:
+        old = known[listed["path"]]
+        assert {k: listed[k] for k in old if k != "addedAtVersion"} == {
             k: v for k, v in old.items() if k != "addedAtVersion"
         }
 

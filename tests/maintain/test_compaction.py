@@ -103,7 +103,7 @@ def test_the_output_is_in_typed_partition_order_with_bounds_and_a_limit() -> Non
         )
     writer(store, settings).compact()
     read = oracle.read(store.objects)
-    order = [int(found["partitionValues"]["part"]) for found in read.entries]
+    order = [int(listed["partitionValues"]["part"]) for listed in read.entries]
     assert order == sorted(order)
     infos = read.record["manifests"]
     assert [info["numEntries"] for info in infos] == [200] * 6
@@ -139,7 +139,7 @@ def test_copied_blocks_keep_the_versions_that_added_their_files() -> None:
     writer(store).commit(removes=["a001", "b001"])
     writer(store).compact()
     versions = {
-        found["path"]: found["addedAtVersion"] for found in oracle.read(store.objects).entries
+        listed["path"]: listed["addedAtVersion"] for listed in oracle.read(store.objects).entries
     }
     assert (versions["a002"], versions["b002"]) == (1, 2)
 
@@ -198,8 +198,8 @@ def test_unknown_fields_survive_a_compaction() -> None:
     store.objects[foreign] = encode_state(msgspec.structs.replace(state, manifests=(info,)))
     store.objects[path] = out.getvalue()
     writer(store).compact()
-    (found,) = oracle.read(store.objects).entries
-    assert found["fromTheFuture"] == "kept"
+    (listed,) = oracle.read(store.objects).entries
+    assert listed["fromTheFuture"] == "kept"
 
 
 def test_a_divided_compaction_gives_the_same_files_in_partition_order() -> None:

@@ -31,9 +31,9 @@ def objects(table: Path) -> dict[str, bytes]:
 
 def state_files(table: Path) -> dict[Key, int]:
     """Return the newest state's live files, with versioned tombstones, by fastavro alone."""
-    found = objects(table)
-    newest = max(path for path in found if path.endswith("_manifest.avro"))
-    (record,) = fastavro.reader(io.BytesIO(found[newest]))
+    stored = objects(table)
+    newest = max(path for path in stored if path.endswith("_manifest.avro"))
+    (record,) = fastavro.reader(io.BytesIO(stored[newest]))
     assert isinstance(record, dict)
     removed: dict[Key, int] = {}
     for tombstone in record["tombstoneEntries"]:
@@ -41,7 +41,7 @@ def state_files(table: Path) -> dict[Key, int]:
         removed[key] = max(removed.get(key, -1), tombstone["removedAtVersion"])
     live: dict[Key, int] = {}
     for info in record["manifests"]:
-        for entry in fastavro.reader(io.BytesIO(found[info["path"]])):
+        for entry in fastavro.reader(io.BytesIO(stored[info["path"]])):
             assert isinstance(entry, dict)
             key = (entry["path"], _dv_id(entry["deletionVector"]))
             if entry["addedAtVersion"] >= removed.get(key, -1):
@@ -53,11 +53,11 @@ def state_files(table: Path) -> dict[Key, int]:
     return live
 
 
-def _dv_id(found: dict[str, Any] | None) -> str | None:
-    if found is None:
+def _dv_id(vector: dict[str, Any] | None) -> str | None:
+    if vector is None:
         return None
-    base = found["storageType"] + found["pathOrInlineDv"]
-    return base if found["offset"] is None else f"{base}@{found['offset']}"
+    base = vector["storageType"] + vector["pathOrInlineDv"]
+    return base if vector["offset"] is None else f"{base}@{vector['offset']}"
 
 
 def scanned(table: Path) -> dict[Key, int]:
@@ -75,8 +75,8 @@ def scanned(table: Path) -> dict[Key, int]:
 
 
 def _key(action: dict[str, Any]) -> Key:
-    found = action.get("deletionVector")
-    return action["path"], _dv_id(None if found is None else {"offset": None} | found)
+    vector = action.get("deletionVector")
+    return action["path"], _dv_id(None if vector is None else {"offset": None} | vector)
 
 
 def write_more(table: Path, version: int, lines: list[Any]) -> None:
@@ -122,13 +122,13 @@ def tracked(path: str, base: int | None, *, provider: str | None = None) -> Any:
 
 def row_fields(table: Path) -> dict[str, tuple[Any, ...]]:
     """Return the row ids and clustering provider of the entries of the newest state."""
-    found = objects(table)
-    newest = max(path for path in found if path.endswith("_manifest.avro"))
-    (record,) = fastavro.reader(io.BytesIO(found[newest]))
+    stored = objects(table)
+    newest = max(path for path in stored if path.endswith("_manifest.avro"))
+    (record,) = fastavro.reader(io.BytesIO(stored[newest]))
     assert isinstance(record, dict)
     entries: list[Any] = []
     for info in record["manifests"]:
-        entries += fastavro.reader(io.BytesIO(found[info["path"]]))
+        entries += fastavro.reader(io.BytesIO(stored[info["path"]]))
     return {entry["path"]: tuple(entry[name] for name in ROW_FIELDS) for entry in entries}
 
 
@@ -293,9 +293,9 @@ def test_compaction_keeps_the_bounds_of_mapped_columns(tmp_path: Path) -> None:
     keeper = Table(str(tmp_path)).state.with_settings(StateSettings(tombstone_threshold=100.0))
     keeper.sync()
     assert keeper.compact() is not None
-    found = Table(str(tmp_path)).snapshot().scan("n = 30")
-    assert [file.path for file in found] == ["f1"]
-    assert "state 1" in str(found.decision)
+    scan = Table(str(tmp_path)).snapshot().scan("n = 30")
+    assert [file.path for file in scan] == ["f1"]
+    assert "state 1" in str(scan.decision)
 
 
 paths = st.sampled_from([f"f{n}" for n in range(6)])

@@ -37,5 +37,5 @@ def test_entries_and_states_survive_pickle() -> None:
     writer(store).commit([entry("a")], metadata=metadata())
     base = read_base(store, INDEXTABLES_HOME)
     assert pickle.loads(pickle.dumps(base)) == base
-    (found,) = oracle.read(store.objects).entries
-    assert pickle.loads(pickle.dumps(found)) == found
+    (listed,) = oracle.read(store.objects).entries
+    assert pickle.loads(pickle.dumps(listed)) == listed

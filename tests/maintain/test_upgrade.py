@@ -82,9 +82,9 @@ def test_a_legacy_log_is_upgraded_without_loss(form: str, kind: str | None) -> N
     assert (row["version"], row["numFiles"]) == (4, 3)
     read = oracle.read(store.objects)
     assert read.files == {"b": 2, "c": 3, "d": 4}
-    found = {e["path"]: e for e in read.entries}
-    assert found["b"]["partitionValues"] == {"part": "b"}
-    assert found["d"]["docMappingRef"] == mapping_hash(MAPPING)
+    entries = {e["path"]: e for e in read.entries}
+    assert entries["b"]["partitionValues"] == {"part": "b"}
+    assert entries["d"]["docMappingRef"] == mapping_hash(MAPPING)
     assert read.record["schemaRegistry"] == {mapping_hash(MAPPING): MAPPING}
     assert read.record["protocolVersion"] == 4
     assert json.loads(read.record["metadata"])["metaData"]["partitionColumns"] == ["part"]
@@ -97,8 +97,8 @@ def test_statistics_survive_the_upgrade() -> None:
         store.objects[f"_transaction_log/{4:020}.json"],
     )
     checkpoint(store)
-    found = {e["path"]: e for e in oracle.read(store.objects).entries}["a"]
-    assert (found["numRecords"], found["minValues"], found["stats"]) == (5, {"id": "1"}, "{}")
+    listed = {e["path"]: e for e in oracle.read(store.objects).entries}["a"]
+    assert (listed["numRecords"], listed["minValues"], listed["stats"]) == (5, {"id": "1"}, "{}")
 
 
 def test_the_protocol_is_raised_from_2_to_4() -> None:

@@ -121,8 +121,8 @@ class Layout(NamedTuple):
 
     def rows(self, case: Case) -> list[Row]:
         """Return the file's rows that are in this table, with the file's column names."""
-        kept = [row for number, row in enumerate(case.rows) if number not in self.deleted]
-        return [self._widened(row) for row in kept] if self.name == "widened" else kept
+        rows_kept = [row for number, row in enumerate(case.rows) if number not in self.deleted]
+        return [self._widened(row) for row in rows_kept] if self.name == "widened" else rows_kept
 
     def _widened(self, row: Row) -> Row:
         moments = {f["name"] for f in self.fields if f["type"] == "timestamp_ntz"}

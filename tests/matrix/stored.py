@@ -94,7 +94,11 @@ def parquet_cases() -> list[Case]:
         )
         for codec in CODECS
     ]
-    return [*encoded, *codecs, *(_flat("File", name, **given) for name, given in FOOTERS.items())]
+    return [
+        *encoded,
+        *codecs,
+        *(_flat("File", name, **footer_options) for name, footer_options in FOOTERS.items()),
+    ]
 
 
 def _column(  # noqa: PLR0913  (what a case of one column consists of)
@@ -290,7 +294,7 @@ def _times() -> list[Case]:
 def _nested() -> list[Case]:
     numbers, items = array("long"), array(struct(field("k", "string")))
     plain = pa.list_(pa.int64())
-    things = pa.list_(pa.struct([("k", pa.large_string())]))
+    structs = pa.list_(pa.struct([("k", pa.large_string())]))
     pairs = [[("a", 1)], None, [], [("b", None)]]
     return [
         _column("list", numbers, pa.array(LISTS, plain)),
@@ -315,7 +319,7 @@ def _nested() -> list[Case]:
             use_compliant_nested_type=False,
             store_schema=False,
         ),
-        _column("list of structs of large_string", items, pa.array(ITEMS, things)),
+        _column("list of structs of large_string", items, pa.array(ITEMS, structs)),
         _column(
             "list of lists",
             array(numbers),

@@ -61,9 +61,9 @@ def test_two_other_readers_judge_nearly_every_case() -> None:
 
 @pytest.mark.parametrize("fields", ["flat", "nested"])
 def test_files_of_all_writers_can_be_in_one_table(tmp_path: Path, fields: str) -> None:
-    wanted = FLAT_FIELDS if fields == "flat" else NESTED_FIELDS
-    cases = [case for case in READ if case.fields == wanted]
-    lines, expected = table_lines(wanted), []
+    expected_fields = FLAT_FIELDS if fields == "flat" else NESTED_FIELDS
+    cases = [case for case in READ if case.fields == expected_fields]
+    lines, expected = table_lines(expected_fields), []
     for number, case in enumerate(cases):
         first = tmp_path / f"{number}.parquet"
         case.write(first)
@@ -75,7 +75,7 @@ def test_files_of_all_writers_can_be_in_one_table(tmp_path: Path, fields: str) -
             expected += [row for place, row in enumerate(case.rows) if place not in deleted]
     write_commit(tmp_path, 0, lines)
     snapshot = open_snapshot(tmp_path)
-    names = [field["name"] for field in wanted]
+    names = [field["name"] for field in expected_fields]
     same = {name: name for name in names}
     for condition in (EVERYTHING, *conditions(cases[0])):
         where = condition.text.format(**same)

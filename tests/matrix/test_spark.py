@@ -36,8 +36,8 @@ def test_files_written_by_spark_are_read(spark: SparkSession, tmp_path: Path, ca
     case.write(spark, path)
     names = [field["name"] for field in case.fields]
     for judge in case.judges:
-        found = map(by_the_clock, read_by(judge, path))
-        assert bag(found, names) == bag(map(by_the_clock, case.rows), names), judge
+        rows_read = map(by_the_clock, read_by(judge, path))
+        assert bag(rows_read, names) == bag(map(by_the_clock, case.rows), names), judge
     check_every_table(tmp_path, case)
 
 
@@ -78,21 +78,21 @@ class Question(NamedTuple):
     @property
     def answer(self) -> Any:
         rows = self.layout.rows(CASES[self.number])
-        kept = [self.layout.renamed(row) for row in rows if self.condition.keeps(row)]
-        return bag(kept, self.layout.names.values())
+        matching = [self.layout.renamed(row) for row in rows if self.condition.keeps(row)]
+        return bag(matching, self.layout.names.values())
 
 
 def questions(name: str, *, step: int) -> list[Question]:
     """Return every `step`-th case in one layout, alternating between whole and filtered reads."""
-    asked = []
+    chosen_questions = []
     for number, case in enumerate(CASES):
         if number % step == LAYOUTS.index(name) % step:
-            asked += [
+            chosen_questions += [
                 Question(number, layout, (EVERYTHING, *conditions(case))[number % 2])
                 for layout in layouts(case)
                 if layout.name == name
             ]
-    return asked
+    return chosen_questions
 
 
 def check(question: Question, frame: DataFrame) -> None:

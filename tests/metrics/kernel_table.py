@@ -75,9 +75,11 @@ def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _partitioned(table: Path) -> Path:
     """Write six files in two commits; two of them are in the partition of one letter."""
-    made = metadata(columns={"letter": "string", "n": "long"}, partition_columns=["letter"])
+    metadata_line = metadata(
+        columns={"letter": "string", "n": "long"}, partition_columns=["letter"]
+    )
     adds = [add(f"{i}", size=751, partition_values={"letter": x}) for i, x in enumerate("abcade")]
-    history = [[commit_info(), protocol(), made, *adds[:3]], [commit_info(), *adds[3:]]]
+    history = [[commit_info(), protocol(), metadata_line, *adds[:3]], [commit_info(), *adds[3:]]]
     return write_history(table, history)
 
 

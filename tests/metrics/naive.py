@@ -64,15 +64,15 @@ class Log:
 
     def read_for(self, files: int, keeps: Keeps) -> "Log":
         """Return the commits needed for `files` files, with the leaves if they are not enough."""
-        taken: list[Rows] = []
+        rows_read: list[Rows] = []
         for rows, adds in self.fresh():
             if files <= 0:
-                return Log(tuple(taken), ())
-            if len(taken) == len(self.commits):
+                return Log(tuple(rows_read), ())
+            if len(rows_read) == len(self.commits):
                 break
-            taken.append(rows)
+            rows_read.append(rows)
             files -= sum(map(keeps, adds))
-        return self if files > 0 else Log(tuple(taken), ())
+        return self if files > 0 else Log(tuple(rows_read), ())
 
 
 def read_log(table: Path, segment: Segment) -> Log:
@@ -91,8 +91,8 @@ def read_rows(path: Path) -> Rows:
     if path.suffix == ".json":
         lines = path.read_text(encoding="utf-8").split("\n")
         return Rows(tuple(json.loads(line) for line in lines if line), is_json=True)
-    found = pq.read_table(path).to_pylist(maps_as_pydicts="strict")
-    return Rows(tuple(_without_nulls(row) for row in found), is_json=False)
+    rows = pq.read_table(path).to_pylist(maps_as_pydicts="strict")
+    return Rows(tuple(_without_nulls(row) for row in rows), is_json=False)
 
 
 def _without_nulls(row: Action) -> Action:

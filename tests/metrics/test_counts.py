@@ -96,26 +96,26 @@ def test_the_event_of_a_scan_that_fails_has_the_files_before_the_failure(tmp_pat
     write_history(tmp_path, [[*opening()], *history])
     scan = Table(tmp_path, reporter=events.append).snapshot().scan()
     commit_path(tmp_path, 2).write_bytes(b"{")
-    taken = 0
+    files = 0
     batches = scan.batches()
     with suppress(SnapshotExpiredError):
         for batch in batches:
             time.sleep(0.01)  # slower than the reader
-            taken += batch.num_rows
+            files += batch.num_rows
     with pytest.raises(SnapshotExpiredError):
         next(batches)
     [event] = events
     assert isinstance(event, LogReplayCompleted)
-    assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (taken, taken)
+    assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (files, files)
 
 
 def test_a_run_counts_the_batches_it_returns(table: Table) -> None:
     events: list[Event] = []
     with table.snapshot().scan(reporter=events.append).run() as run:
-        given = [len(next(run)), len(next(run))]
+        sizes = [len(next(run)), len(next(run))]
     [event] = events
     assert isinstance(event, LogReplayCompleted)
-    assert (given, event.counts.adds_emitted) == ([2, 1], 3)
+    assert (sizes, event.counts.adds_emitted) == ([2, 1], 3)
     assert 0 < (event.time_to_first_file_ns or 0) <= event.duration_ns
 
 
@@ -136,10 +136,10 @@ def test_files_not_consumed_in_asyncio_do_not_count(table: Table) -> None:
     events: list[Event] = []
 
     async def take_two(scan: Scan) -> None:
-        taken = 0
+        count = 0
         async for _ in scan:
-            taken += 1
-            if taken == 2:
+            count += 1
+            if count == 2:
                 break
 
     asyncio.run(take_two(table.snapshot().scan(reporter=events.append)))
@@ -255,22 +255,22 @@ def replayed(scan: Scan) -> tuple[int, ...]:
     )
 
 
-@pytest.mark.parametrize("asked", [{"strategy": "forward"}, {"tripwire": "strict"}])
+@pytest.mark.parametrize("options", [{"strategy": "forward"}, {"tripwire": "strict"}])
 @pytest.mark.parametrize("limit", [None, 1])
 def test_keys_collected_first_count_once_and_immediately(
-    tmp_path: Path, asked: dict[str, Any], limit: int | None
+    tmp_path: Path, options: dict[str, Any], limit: int | None
 ) -> None:
     history = [[*opening(), add("a"), add("b")], [commit_info(), remove("a"), add("c")], [add("d")]]
     write_history(tmp_path, history)
     write_checkpoint(tmp_path, 0, state_at(history, 0), Shape(form=Form.MULTI_PART))
-    scan = Table(tmp_path).snapshot().scan(limit=limit, memory_limit_bytes=1, **asked)
+    scan = Table(tmp_path).snapshot().scan(limit=limit, memory_limit_bytes=1, **options)
     assert replayed(scan) == (4, 1, 3, 3)
 
 
 def test_metrics_are_live_while_the_scan_runs(table: Table) -> None:
     scan = table.snapshot().scan()
-    given = [scan.metrics.counts.adds_emitted for _ in scan]
-    assert given == [1, 2, 3]
+    counts = [scan.metrics.counts.adds_emitted for _ in scan]
+    assert counts == [1, 2, 3]
     assert scan.metrics.time_to_first_file_ns is not None
 
 

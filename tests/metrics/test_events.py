@@ -81,9 +81,9 @@ def test_a_tolerated_anomaly_names_its_table_and_file_once(
     events: list[Event] = []
     source = Table(table, reporter=events.append)
     assert len(list(source.snapshot().scan(strategy=strategy))) == 3
-    said = [str(event) for event in events if type(event).__name__ == name]
-    assert said
-    for line in said:
+    texts = [str(event) for event in events if type(event).__name__ == name]
+    assert texts
+    for line in texts:
         assert line.startswith(f"{source.uri}: {path.relative_to(table)} ")
         assert (line.count(source.uri), line.count(path.name)) == (1, 1)
 

@@ -35,9 +35,9 @@ def compare_rows(counts: Counts, log: Log) -> None:
 
 def compare_adds(counts: Counts, log: Log, keeps: Keeps) -> None:
     """Every add is emitted, pruned, or shadowed by a newer action."""
-    found = list(log.fresh())
-    fresh = [add for _, adds in found for add in adds]
-    hidden = [add for leaf, adds in found[len(log.commits) :] for add in leaf.without(adds)]
+    replayed = list(log.fresh())
+    fresh = [add for _, adds in replayed for add in adds]
+    hidden = [add for leaf, adds in replayed[len(log.commits) :] for add in leaf.without(adds)]
     ruled_out = counts.rows_filtered_by_partition_pruning + counts.rows_filtered_by_data_skipping
     assert counts.adds_emitted == sum(map(keeps, fresh))
     # In a checkpoint, a shadowed add may be pruned before that is known; in a commit it is not.
@@ -105,8 +105,8 @@ def take(table: Path, files: int, *, how: str) -> tuple[Log, Counts]:
     if how == "limit":
         return log, scanned(snapshot.scan(limit=files, strategy="reverse"))
     scan = snapshot.scan(strategy="reverse")
-    with closing(iter(scan)) as found:  # type: ignore[type-var]
-        list(islice(found, files))
+    with closing(iter(scan)) as iterator:  # type: ignore[type-var]
+        list(islice(iterator, files))
     return log, scan.metrics.counts
 
 

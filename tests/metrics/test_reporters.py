@@ -74,22 +74,22 @@ def recorded(events: Iterable[Event]) -> dict[str, tuple[float, dict[str, Any]]]
     provider.shutdown()
     assert data is not None
     [scope] = data.resource_metrics[0].scope_metrics
-    found = {}
+    values = {}
     for metric in scope.metrics:
         [point] = metric.data.data_points
         value = point.value if isinstance(point, NumberDataPoint) else point.sum
-        found[metric.name] = (value, dict(point.attributes or {}))
-    return found
+        values[metric.name] = (value, dict(point.attributes or {}))
+    return values
 
 
 def test_opentelemetry_has_the_values_under_the_documented_names(table: Table) -> None:
     [event] = events_of(table)
     assert isinstance(event, LogReplayCompleted)
-    found = recorded([event, ChecksumIgnored(table="t", path="x", reason="y")])
+    values = recorded([event, ChecksumIgnored(table="t", path="x", reason="y")])
     of_table = {"table": table.uri}
     of_phase = of_table | {"phase": "scan"}
     assert event.time_to_first_file_ns is not None
-    assert found == {
+    assert values == {
         "delta.lazy.commits_scanned": (2, of_table),
         "delta.lazy.files_emitted": (2, of_table),
         "delta.lazy.fallback_triggered": (0, of_table),

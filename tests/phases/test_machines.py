@@ -66,15 +66,15 @@ def scan_request(version: int = 1) -> ScanRequest:
 
 def step_by_hand(phase: Phase[Any], executor: MemoryExecutor) -> list[Phase[Any]]:
     """Return every phase of a machine, with partial results left unexecuted."""
-    met = [phase]
+    phases = [phase]
     while not isinstance(phase, Terminus):
         match phase:
             case Consume():
                 phase = phase.next(list(executor.execute(phase.plan())))
             case _:
                 phase = phase.next()
-        met.append(phase)
-    return met
+        phases.append(phase)
+    return phases
 
 
 def names(phases: list[Phase[Any]]) -> list[str]:
@@ -100,9 +100,9 @@ def test_a_scan_of_a_v2_checkpoint_collects_sidecars_before_it_replays_them() ->
 def test_the_plans_of_a_whole_scan_can_be_recorded_without_any_io() -> None:
     executor = MemoryExecutor(v2_log())
     snapshot = headrace.Table("/nowhere", executor=executor).snapshot()
-    asked = [type(plan) for plan in executor.asked]
-    assert asked[:4] == [Chain, ReadDocument, ReadDocument, ListFiles]
-    assert ScanJson in asked
+    plans = [type(plan) for plan in executor.asked]
+    assert plans[:4] == [Chain, ReadDocument, ReadDocument, ListFiles]
+    assert ScanJson in plans
     explained = snapshot.scan().explain()
     for word in ("CommitReplay", "RecordSeen", "CheckpointManifest", "SidecarReplay", "leaf-1"):
         assert word in explained

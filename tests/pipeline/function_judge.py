@@ -95,8 +95,8 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             answer = msgspec.json.encode(compute(json.loads(line)))
-            with os.fdopen(1, "wb") as told:
-                told.write(answer + b"\n")
+            with os.fdopen(1, "wb") as output:
+                output.write(answer + b"\n")
             os._exit(0)
         os.waitpid(child, 0)
 

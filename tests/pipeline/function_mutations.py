@@ -932,11 +932,11 @@ def _kind(name: str) -> str:
     return dedent(_BODY).format(imported=imported, declaration=declaration, value=shown)
 
 
-def _changed_kind(name: str, what: str, old: str, new: str, says: str | None) -> Change:
+def _changed_kind(name: str, change: str, old: str, new: str, says: str | None) -> Change:
     before = _kind(name)
     assert old in before
     after = before.replace(old, new)
-    return Change(f"{name}: {what}", {"functions.py": before}, {"functions.py": after}, says)
+    return Change(f"{name}: {change}", {"functions.py": before}, {"functions.py": after}, says)
 
 
 CHANGES += [

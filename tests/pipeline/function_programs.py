@@ -98,9 +98,9 @@ def changed_programs(draw: st.DrawFn) -> tuple[Program, Program]:
     reads = draw(st.lists(st.sampled_from(READS), min_size=1, max_size=len(READS), unique=True))
     value = " + ".join(f"{10**power} * {read}" for power, read in enumerate(reads))
     bodies = [PRELUDE.splitlines(keepends=True)[1:4] + own, helpers]
-    which = draw(st.integers(0, 1))
+    changed_version = draw(st.integers(0, 1))
     changed = [[*body] for body in bodies]
-    changed[which] = draw(changes_of(bodies[which]))
+    changed[changed_version] = draw(changes_of(bodies[changed_version]))
     before, after = (
         {
             "functions.py": HEAD + PRELUDE + "\n".join(own) + "\n" + TAIL.format(expression=value),

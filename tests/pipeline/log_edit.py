@@ -32,8 +32,8 @@ def add_commit(table: Path, *actions: Action) -> None:
 
 def newest(table: Path, kind: str) -> Action:
     """Return the newest action of a kind."""
-    found = [a[kind] for commit in commits(table) for a in read_actions(commit) if kind in a]
-    return dict(found[-1])
+    actions = [a[kind] for commit in commits(table) for a in read_actions(commit) if kind in a]
+    return dict(actions[-1])
 
 
 def rewrite(table: Path, change: Callable[[Action], None]) -> None:

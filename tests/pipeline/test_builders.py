@@ -59,14 +59,14 @@ def test_spark_analyses_what_a_builder_reads_and_returns(shop: Path, spark: Any)
 
 
 def test_sparks_analysis_is_kept_until_something_changes(shop: Path, spark: Any) -> None:
-    told = Project.load(shop).plan(builders=SparkAnalyst(spark))
-    remembered = Project.load(shop).plan(previous=told.views)
-    assert remembered.id == told.id
+    analysed = Project.load(shop).plan(builders=SparkAnalyst(spark))
+    remembered = Project.load(shop).plan(previous=analysed.views)
+    assert remembered.id == analysed.id
     edit(shop / "views" / "large.py", "LEAST = 5", "LEAST = 6")
-    changed = Project.load(shop).plan(previous=told.views)
+    changed = Project.load(shop).plan(previous=analysed.views)
     assert changed["large"].builder is None
     assert changed["large"].key.functions["large"].helpers != (
-        told["large"].key.functions["large"].helpers
+        analysed["large"].key.functions["large"].helpers
     )
 
 

@@ -22,7 +22,7 @@ S, A, R = Evolution.STRICT, Evolution.ADDITIVE, Evolution.RELAXED
 
 
 @pytest.mark.parametrize(
-    ("given", "breaches"),
+    ("ddl", "breaches"),
     [
         (PROMISED, {S: [], A: [], R: []}),
         (
@@ -54,11 +54,11 @@ S, A, R = Evolution.STRICT, Evolution.ADDITIVE, Evolution.RELAXED
     ],
 )
 def test_each_policy_reports_only_its_breaches(
-    given: str, breaches: dict[Evolution, list[Breach]]
+    ddl: str, breaches: dict[Evolution, list[Breach]]
 ) -> None:
     for evolution, expected in breaches.items():
-        found = contract(PROMISED, evolution).check(parse_schema(given))
-        assert [violation.breach for violation in found] == expected
+        violations = contract(PROMISED, evolution).check(parse_schema(ddl))
+        assert [violation.breach for violation in violations] == expected
 
 
 def test_partitioning_ordering_and_metadata_are_checked_if_given() -> None:

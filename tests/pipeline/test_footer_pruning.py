@@ -65,9 +65,11 @@ def test_a_file_is_pruned_only_if_none_of_its_rows_matches(
     negated = data.draw(st.booleans())
     literal = form.format(str(chosen).lower() if kind == "truth" else chosen)
     where = f"NOT (x {compare} {literal})" if negated else f"x {compare} {literal}"
-    kept = files_that_may_match(read_footers(files), schema=pa.schema([("x", arrow)]), where=where)
+    files_kept = files_that_may_match(
+        read_footers(files), schema=pa.schema([("x", arrow)]), where=where
+    )
     for file, table in zip(files, tables, strict=True):
-        if file not in kept:
+        if file not in files_kept:
             assert not _has_match(table, compare, chosen, negated=negated), where
 
 
@@ -75,9 +77,9 @@ def _has_match(table: pa.Table, compare: str, value: Any, *, negated: bool) -> b
     """Whether a row matches: null never does, and NaN is the largest number, as in Spark."""
     chosen = _ordered(value)
     return any(
-        COMPARE[compare](_ordered(found), chosen) is not negated
-        for found in table["x"].to_pylist()
-        if found is not None
+        COMPARE[compare](_ordered(row_value), chosen) is not negated
+        for row_value in table["x"].to_pylist()
+        if row_value is not None
     )
 
 

@@ -43,8 +43,8 @@ def plan(root: Path, sql: str, engine: str) -> ViewPlan:
     return Project.load(root).plan(engine=engine)["one"]
 
 
-def in_order(found: list[Row]) -> list[Row]:
-    return sorted(found, key=repr)
+def in_order(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=repr)
 
 
 # --- What must come out, by plain Python ---------------------------------------------------
@@ -91,12 +91,12 @@ def expected_groups(readings: list[Row]) -> list[Row]:
 
 
 def expected_frames(readings: list[Row]) -> list[Row]:
-    found = []
+    frames = []
     for row in readings:
         own = [r for r in readings if r["station"] == row["station"]]
         own.sort(key=lambda r: r["at"])
         place = own.index(row)
-        found.append(
+        frames.append(
             {
                 "at": row["at"],
                 "up": streak([r["value"] for r in own[: place + 1]]),
@@ -105,7 +105,7 @@ def expected_frames(readings: list[Row]) -> list[Row]:
                 "ahead": joined([r["note"] for r in own[place + 1 : place + 3]]),
             }
         )
-    return in_order(found)
+    return in_order(frames)
 
 
 JUDGED = {
@@ -191,7 +191,7 @@ def test_an_aggregate_sees_the_same_rows_in_any_order(
     pairs: list[tuple[float | None, int | None]],
 ) -> None:
     @aggregate("DOUBLE", "INT", returns="STRING")
-    def told(values: pa.Array, numbers: pa.Array) -> str:
+    def joined(values: pa.Array, numbers: pa.Array) -> str:
         return str([*zip(values.to_pylist(), numbers.to_pylist(), strict=True)])
 
     def columns(some: list[tuple[float | None, int | None]]) -> list[pa.Array]:
@@ -199,11 +199,11 @@ def test_an_aggregate_sees_the_same_rows_in_any_order(
         return [pa.array([pair[i] for pair in some], kind) for i, kind in enumerate(kinds)]
 
     shuffled = random.Random(1).sample(pairs, len(pairs))
-    one, other = (reduce_rows(told, columns(some)) for some in (pairs, shuffled))
+    one, other = (reduce_rows(joined, columns(some)) for some in (pairs, shuffled))
     assert one == other
     rows = [[{"a0": value, "a1": number} for value, number in shuffled], None, []]
     kind = pa.list_(pa.struct([("a0", pa.float64()), ("a1", pa.int32())]))
-    assert reduce_lists(told, pa.array(rows, kind), 2).to_pylist() == [one.as_py(), "[]", "[]"]
+    assert reduce_lists(joined, pa.array(rows, kind), 2).to_pylist() == [one.as_py(), "[]", "[]"]
 
 
 # --- What is refused -----------------------------------------------------------------------
@@ -224,12 +224,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("sql", "told"), WRONG, ids=[sql for sql, _ in WRONG])
+@pytest.mark.parametrize(("sql", "message"), WRONG, ids=[sql for sql, _ in WRONG])
 @pytest.mark.parametrize("engine", ["datafusion", "spark"])
 def test_a_wrong_call_is_refused_when_it_is_planned(
-    sql: str, told: str, engine: str, planned: Path
+    sql: str, message: str, engine: str, planned: Path
 ) -> None:
-    with pytest.raises(InvalidViewError, match=told) as caught:
+    with pytest.raises(InvalidViewError, match=message) as caught:
         plan(planned, sql, engine)
     assert (caught.value.line, caught.value.column) != (None, None)
 
@@ -242,23 +242,23 @@ def test_calls_that_only_spark_can_run_are_refused_before_datafusion_runs(
 
 
 @pytest.mark.parametrize(
-    ("declare", "told"),
+    ("declare", "message"),
     [
         (lambda: aggregate("ARRAY<INT>", returns="INT"), "take its parts as arguments"),
         (lambda: aggregate(returns="INT"), "at least one argument"),
         (lambda: aggregate("NO_SUCH_TYPE", returns="INT"), "not a Spark SQL type"),
     ],
 )
-def test_a_declaration_that_no_runner_can_use_is_refused(declare: Any, told: str) -> None:
-    with pytest.raises(InvalidFunctionError, match=told):
+def test_a_declaration_that_no_runner_can_use_is_refused(declare: Any, message: str) -> None:
+    with pytest.raises(InvalidFunctionError, match=message):
         declare()(lambda values: values)
 
 
 @pytest.mark.parametrize("value", [1.5, "x", pa.scalar(2.5), [1]])
 def test_a_value_that_the_declared_type_cannot_hold_is_refused(value: Any) -> None:
-    found = aggregate("INT", returns="BIGINT", name="odd")(lambda _: value)
+    function = aggregate("INT", returns="BIGINT", name="odd")(lambda _: value)
     with pytest.raises(InvalidFunctionError, match="function odd: it declares BIGINT and returned"):
-        reduce_rows(found, [pa.array([1])])
+        reduce_rows(function, [pa.array([1])])
 
 
 def test_the_lineage_names_a_table_function(planned: Path) -> None:
@@ -281,18 +281,18 @@ def test_a_changed_helper_runs_only_the_views_that_use_it_and_why_names_it(kinds
     before = Project.load(kinds).plan(engine="datafusion")
     edit(kinds / "functions.py", "SCALE = 1", "SCALE = 2")
     after = Project.load(kinds).plan(engine="datafusion")
-    told = {
+    reasons = {
         name: [cause.text for cause in explain_change(before[name].key, after[name].key)]
         for name in before.views
     }
     record = run(kinds)
     ran = {name for name, view in record.views.items() if view.status.value == "ran"}
     assert ran == {"grouped", "empty", "rising", "stepped", "coded"}
-    assert {name for name, causes in told.items() if causes} == ran
+    assert {name for name, causes in reasons.items() if causes} == ran
     for name, function in [("rising", "streak"), ("stepped", "steps"), ("empty", "weighted_mean")]:
         assert any(
-            function in text and "functions.py:SCALE changed" in text for text in told[name]
-        ), told[name]
+            function in text and "functions.py:SCALE changed" in text for text in reasons[name]
+        ), reasons[name]
 
 
 @pytest.mark.parametrize("name", ["joined", "streak", "steps"])
@@ -337,11 +337,11 @@ def break_bodies(root: Path) -> None:
 
 
 def check_broken(root: Path, record: RunRecord, before: dict[str, list[Row]]) -> None:
-    for view, (_, told) in BROKEN.items():
+    for view, (_, message) in BROKEN.items():
         failure = record.views[view].failure
         assert failure is not None
         assert failure.code == "FUNCTION_FAILED"
-        assert failure.text.splitlines()[0] == f"function {told}"
+        assert failure.text.splitlines()[0] == f"function {message}"
         assert in_order(rows(root, view)) == before[view]
 
 

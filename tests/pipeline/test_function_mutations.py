@@ -67,7 +67,7 @@ def test_a_fingerprint_changes_with_what_the_function_depends_on(
     before, after = map(part_of, judged[change.name])
     changes = describe_change(before, after)
     assert (before.fingerprint != after.fingerprint) == (change.says is not None), changes
-    assert any(change.says in said for said in changes) if change.says else not changes, changes
+    assert any(change.says in text for text in changes) if change.says else not changes, changes
 
 
 @pytest.mark.parametrize(

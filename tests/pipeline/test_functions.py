@@ -40,10 +40,10 @@ def test_datafusion_computes_the_golden_values() -> None:
     catalog, session = standard_catalog(), PlanningSession(Settings())
     columns = ", ".join(f"{call} AS c{i}" for i, (call, _) in enumerate(GOLDEN))
     query = parse_query(f"SELECT {columns}", file="golden")
-    said = translate(query.tree, catalog=catalog, variables={}, kinds=Kinds(query.tree, []))
+    translation = translate(query.tree, catalog=catalog, variables={}, kinds=Kinds(query.tree, []))
     for call in query.tree.find_all(exp.Anonymous):
         session.add_function(catalog[call.name], len(call.expressions))
-    row = session.context.sql(said).to_arrow_table().to_pylist()[0]
+    row = session.context.sql(translation).to_arrow_table().to_pylist()[0]
     assert [plain(value) for value in row.values()] == [value for _, value in GOLDEN]
 
 
@@ -56,20 +56,20 @@ def test_spark_computes_the_golden_values(spark: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_function_of_no_rows_returns_no_rows(name: str) -> None:
-    found = standard_catalog()[name]
-    types = found.signature.argument_types(found.signature.required)
+    function = standard_catalog()[name]
+    types = function.signature.argument_types(function.signature.required)
     assert types is not None
-    result = found(*(pa.array([], kind) for kind in types))
-    assert (len(result), result.type) == (0, found.signature.returns)
+    result = function(*(pa.array([], kind) for kind in types))
+    assert (len(result), result.type) == (0, function.signature.returns)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_function_of_a_slice_is_a_slice_of_the_function(name: str) -> None:
-    found = standard_catalog()[name]
-    types = found.signature.argument_types(found.signature.required)
+    function = standard_catalog()[name]
+    types = function.signature.argument_types(function.signature.required)
     assert types is not None
     whole = [pa.array([*_samples(kind), None], kind) for kind in types]
-    assert found(*(a.slice(1) for a in whole)).to_pylist() == found(*whole).to_pylist()[1:]
+    assert function(*(a.slice(1) for a in whole)).to_pylist() == function(*whole).to_pylist()[1:]
 
 
 def _samples(kind: pa.DataType) -> list[Any]:
@@ -147,7 +147,7 @@ def test_a_project_may_not_replace_a_function_of_spark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "told"),
+    ("arguments", "options", "message"),
     [
         (("STRNG",), {"returns": "STRING"}, "'STRNG' is not a Spark SQL type"),
         (("STRING",), {"returns": "STRING", "volatility": "often"}, "'often' is not a valid"),
@@ -155,9 +155,9 @@ def test_a_project_may_not_replace_a_function_of_spark() -> None:
     ],
 )
 def test_a_wrong_declaration_is_refused(
-    arguments: tuple[str, ...], options: dict[str, str], told: str
+    arguments: tuple[str, ...], options: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(InvalidFunctionError, match=told):
+    with pytest.raises(InvalidFunctionError, match=message):
         function(*arguments, **options)(lambda x: x)  # type: ignore[arg-type]
 
 

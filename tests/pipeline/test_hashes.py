@@ -45,8 +45,8 @@ def test_a_cause_is_traced_to_the_view_that_changed(tmp_path: Path) -> None:
     direct = explain_change(before["top"].key, after["top"].key)
     assert [(cause.kind, cause.text) for cause in direct] == [(K.UPSTREAM, "view revenue changed")]
     causes = explain_view(before.views, after.views, "top")
-    told = "view revenue: `2024` became `2023` after `. year =`"
-    assert [(cause.kind, cause.text) for cause in causes] == [(K.TOKEN, told)]
+    expected = "view revenue: `2024` became `2023` after `. year =`"
+    assert [(cause.kind, cause.text) for cause in causes] == [(K.TOKEN, expected)]
     assert explain_view(before.views, after.views, "forecast") == ()
     assert [cause.kind for cause in explain_view({}, after.views, "top")] == [K.NEW]
 

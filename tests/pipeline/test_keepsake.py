@@ -148,10 +148,10 @@ def test_new_rows_reach_the_outputs_and_their_file_is_named(keepsake: Path) -> N
 
 def test_its_records_are_rewritten_without_partitions_or_loss(keepsake: Path) -> None:
     before = recorded(keepsake)
-    made = [run(keepsake, full_refresh=True), run(keepsake)]
+    records = [run(keepsake, full_refresh=True), run(keepsake)]
     after = recorded(keepsake)
-    assert after["runs"] == before["runs"] + 2 * len(made)
-    assert after["views"] == before["views"] + sum(len(record.views) for record in made)
+    assert after["runs"] == before["runs"] + 2 * len(records)
+    assert after["views"] == before["views"] + sum(len(record.views) for record in records)
     for table in ("runs", "views", "units", "plans"):
         assert not Table(keepsake / ".headrace" / "store" / table).snapshot().partition_columns
-    assert len(Project.load(keepsake).runs()) == 6 + len(made)
+    assert len(Project.load(keepsake).runs()) == 6 + len(records)

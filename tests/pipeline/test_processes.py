@@ -19,14 +19,14 @@ print(json.dumps([bundle.id, views]))
 
 
 def hashes_of(root: Path, *, seed: int) -> object:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", SCRIPT, root],
         env={**os.environ, "PYTHONHASHSEED": str(seed), "TZ": f"Etc/GMT+{seed % 12}"},
         check=True,
         capture_output=True,
         text=True,
     )
-    return json.loads(done.stdout)
+    return json.loads(result.stdout)
 
 
 def test_hashes_are_the_same_in_every_process(tmp_path: Path) -> None:

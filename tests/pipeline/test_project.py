@@ -28,7 +28,7 @@ def test_a_folder_without_a_project_says_how_to_create_one(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "key", "told"),
+    ("old", "new", "key", "message"),
     [
         ("[project]", "[projct]", "projct", "there is no such table"),
         ('name = "shop"', "", "project", "lacks the key `name`"),
@@ -55,14 +55,14 @@ def test_a_folder_without_a_project_says_how_to_create_one(tmp_path: Path) -> No
     ],
 )
 def test_a_wrong_key_is_named_with_its_file(
-    shop: Path, old: str, new: str, key: str, told: str
+    shop: Path, old: str, new: str, key: str, message: str
 ) -> None:
     edit(shop / "headrace.toml", old, new)
     with pytest.raises(InvalidProjectError) as caught:
         Project.load(shop)
     assert caught.value.key == key
     assert caught.value.file == str(shop / "headrace.toml")
-    assert told in caught.value.reason
+    assert message in caught.value.reason
 
 
 def test_a_view_may_not_have_the_name_of_a_source(shop: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_header_is_read_from_the_leading_comments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("-- @materialize output", "there is no @materialize"),
         ("-- @materialise delta", "@materialise is none or memory or staging or output"),
@@ -152,14 +152,14 @@ def test_a_header_is_read_from_the_leading_comments() -> None:
         ("-- @change_feed maybe", "true or false"),
     ],
 )
-def test_a_wrong_header_is_refused_with_its_line(text: str, told: str) -> None:
+def test_a_wrong_header_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(InvalidViewError) as caught:
         read_header(text + "\nSELECT 1", file="f.sql", view="f")
-    assert told in caught.value.reason
+    assert message in caught.value.reason
 
 
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("sql", "message"),
     [
         ("SELECT", "a view is one query"),
         ("SELECT 1; SELECT 2", "a view is one query"),
@@ -169,11 +169,11 @@ def test_a_wrong_header_is_refused_with_its_line(text: str, told: str) -> None:
         ("SELECT :unknown AS u", "it uses :unknown, which [variables] does not have"),
     ],
 )
-def test_a_text_that_is_not_one_query_is_refused(shop: Path, sql: str, told: str) -> None:
+def test_a_text_that_is_not_one_query_is_refused(shop: Path, sql: str, message: str) -> None:
     (shop / "views" / "odd.sql").write_text(sql)
     with pytest.raises(InvalidViewError) as caught:
         Project.load(shop).plan()
-    assert told in caught.value.reason
+    assert message in caught.value.reason
     assert caught.value.file == "views/odd.sql"
 
 

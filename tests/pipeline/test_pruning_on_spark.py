@@ -144,20 +144,20 @@ def test_spark_finds_no_row_in_a_pruned_file(
     for number, condition in enumerate(conditions):
         (views / f"v{number:04}.sql").write_text(f"SELECT n FROM t WHERE {condition}")
     planned = Project.load(root).plan().views
-    kept = {
+    files_kept = {
         number: {int(path.split("/")[0].removeprefix("n=")) for path in view.unit("t").paths}
         for number, view in enumerate(planned.values())
     }
     columns = ", ".join(f"({condition}) AS c{i}" for i, condition in enumerate(conditions))
-    found = session.sql(f"SELECT n, {columns} FROM t").collect()
-    lost = [
+    verdicts = session.sql(f"SELECT n, {columns} FROM t").collect()
+    lost_rows = [
         (conditions[number], row["n"], planned[f"v{number:04}"].unit("t").where)
-        for row in found
+        for row in verdicts
         for number in range(len(conditions))
-        if row[f"c{number}"] and row["n"] not in kept[number]
+        if row[f"c{number}"] and row["n"] not in files_kept[number]
     ]
-    assert lost == []
-    assert sum(len(files) < len(ROWS) for files in kept.values()) >= at_least
+    assert lost_rows == []
+    assert sum(len(files) < len(ROWS) for files in files_kept.values()) >= at_least
 
 
 def _typed() -> list[dict[str, Any]]:

@@ -37,9 +37,9 @@ def test_a_source_is_pinned_to_the_newest_or_the_requested_version(shop: Path) -
         1,
         PinOrigin.NEWEST,
     )
-    asked = project.plan(pins={"orders": 0})
-    assert (asked.pins["orders"].version, asked.pins["orders"].origin) == (0, PinOrigin.REQUEST)
-    assert asked["revenue"].unit("orders").files_total == 1
+    pinned = project.plan(pins={"orders": 0})
+    assert (pinned.pins["orders"].version, pinned.pins["orders"].origin) == (0, PinOrigin.REQUEST)
+    assert pinned["revenue"].unit("orders").files_total == 1
 
 
 def test_a_pin_has_the_facts_of_the_log_and_no_secrets(shop: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_pin_has_the_facts_of_the_log_and_no_secrets(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "kept"),
+    ("uri", "recorded"),
     [
         ("s3://user:secret@bucket/t", "s3://bucket/t"),
         ("https://host/t?sig=abc", "https://host/t"),
@@ -66,8 +66,8 @@ def test_a_pin_has_the_facts_of_the_log_and_no_secrets(shop: Path) -> None:
         ("abfss://container@account/t", "abfss://container@account/t"),
     ],
 )
-def test_an_address_is_recorded_without_secrets(uri: str, kept: str) -> None:
-    assert harmless_uri(uri) == kept
+def test_an_address_is_recorded_without_secrets(uri: str, recorded: str) -> None:
+    assert harmless_uri(uri) == recorded
 
 
 def test_two_pins_for_one_source_are_refused(shop: Path) -> None:

@@ -45,8 +45,8 @@ def context() -> SessionContext:
 
 def rows(context: SessionContext, plan: bytes) -> list[str]:
     logical = Consumer.from_substrait_plan(context, Serde.deserialize_bytes(plan))
-    found = context.create_dataframe_from_logical_plan(logical).to_arrow_table().to_pylist()
-    return sorted(map(str, found))
+    table_rows = context.create_dataframe_from_logical_plan(logical).to_arrow_table().to_pylist()
+    return sorted(map(str, table_rows))
 
 
 @pytest.mark.parametrize("sql", QUERIES)
@@ -76,12 +76,12 @@ def test_a_plan_with_an_unknown_field_is_not_rewritten(context: SessionContext) 
 
 def messages(message: Message) -> list[Message]:
     """Return a message and all messages nested in it."""
-    found = [message]
+    nested = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
             for inner in value if field.is_repeated else (value,):
-                found += messages(inner)
-    return found
+                nested += messages(inner)
+    return nested
 
 
 @pytest.mark.parametrize("sql", [QUERIES[5], QUERIES[7], QUERIES[8], QUERIES[11]])

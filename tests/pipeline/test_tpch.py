@@ -54,13 +54,13 @@ def test_every_scan_is_found_including_those_of_subqueries(bundle: Bundle) -> No
 
 
 def test_files_are_pruned_by_the_queries_own_filters(bundle: Bundle) -> None:
-    kept = {
+    files_kept = {
         view.name: (unit.files_kept, unit.files_total)
         for view in bundle.views.values()
         for unit in view.units
         if unit.source in {"lineitem", "orders"} and unit.files_kept < unit.files_total
     }
-    assert {"q03", "q04", "q05", "q06", "q07", "q12", "q14", "q15", "q20"} <= set(kept)
+    assert {"q03", "q04", "q05", "q06", "q07", "q12", "q14", "q15", "q20"} <= set(files_kept)
 
 
 @pytest.mark.parametrize("query", QUERIES)

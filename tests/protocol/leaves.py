@@ -48,28 +48,28 @@ def stats_text(value: str, *, other: str = "1", space: str = "") -> str:
 
 def read_both(texts: pa.BinaryArray, kind: type) -> LeafColumns | None:
     """Return what the compiled loop reads, checked against the row decoder, or None."""
-    wanted = leaves(kind)
-    found = read_columns(texts, wanted)
-    if found is None:
+    requested = leaves(kind)
+    values = read_columns(texts, requested)
+    if values is None:
         return None
-    expected = row_decoder(wanted).decode(texts)
-    for leaf, leaf_kind in wanted.items():
+    expected = row_decoder(requested).decode(texts)
+    for leaf, leaf_kind in requested.items():
         for one, other in zip(
-            _arrays(found, leaf, leaf_kind), _arrays(expected, leaf, leaf_kind), strict=True
+            _arrays(values, leaf, leaf_kind), _arrays(expected, leaf, leaf_kind), strict=True
         ):
             one.validate(full=True)
             assert one.type == other.type
             assert one.to_pylist() == other.to_pylist(), (leaf, texts)
-    return found
+    return values
 
 
-def _arrays(found: LeafValues, leaf: Path, kind: type) -> list[pa.Array]:
+def _arrays(values: LeafValues, leaf: Path, kind: type) -> list[pa.Array]:
     if kind is Decimal:
         ways = product(_DECIMALS, (ROUND_FLOOR, ROUND_CEILING))
-        return [found.decimals(leaf, data_type, rounding) for data_type, rounding in ways]
+        return [values.decimals(leaf, data_type, rounding) for data_type, rounding in ways]
     if kind is float:
-        return [found.doubles(leaf).view(pa.int64())]  # compares the sign of zero, too
-    reader = {int: found.integers, bool: found.booleans, str: found.strings}[kind]
+        return [values.doubles(leaf).view(pa.int64())]  # compares the sign of zero, too
+    reader = {int: values.integers, bool: values.booleans, str: values.strings}[kind]
     return [reader(leaf)]
 
 

@@ -45,8 +45,12 @@ def _text(path: tuple[str, ...], low: Any, high: Any, nulls: Any = 0) -> str:
     )
 
 
-def _listed(found: ColumnStatistics) -> tuple[list[Any], list[Any], list[Any]]:
-    return found.minimum.to_pylist(), found.maximum.to_pylist(), found.null_count.to_pylist()
+def _listed(statistics: ColumnStatistics) -> tuple[list[Any], list[Any], list[Any]]:
+    return (
+        statistics.minimum.to_pylist(),
+        statistics.maximum.to_pylist(),
+        statistics.null_count.to_pylist(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,9 +67,9 @@ def _listed(found: ColumnStatistics) -> tuple[list[Any], list[Any], list[Any]]:
     ],
 )
 def test_a_column_is_found_by_any_name(path: tuple[str, ...]) -> None:
-    found = _decode([_text(path, 1, 5, 2), None, _text(path, -1, 2**60, 0)], *path)
-    assert found.num_records.to_pylist() == [10, None, 10]
-    assert _listed(found.columns[path]) == ([1, None, -1], [5, None, 2**60], [2, None, 0])
+    statistics = _decode([_text(path, 1, 5, 2), None, _text(path, -1, 2**60, 0)], *path)
+    assert statistics.num_records.to_pylist() == [10, None, 10]
+    assert _listed(statistics.columns[path]) == ([1, None, -1], [5, None, 2**60], [2, None, 0])
 
 
 @pytest.mark.parametrize(
@@ -93,15 +97,15 @@ def test_a_column_is_found_by_any_name(path: tuple[str, ...]) -> None:
 def test_a_damaged_text_counts_as_no_statistics_and_harms_no_other_rule_30(bad: str) -> None:
     good = _text(("a",), 1, 5)
     for texts in ([good, bad, good], [bad, good, good, ""], ["", good, good, bad]):
-        found = _decode(texts, "a")
+        statistics = _decode(texts, "a")
         expected = [1 if text == good else None for text in texts]
-        assert found.columns["a",].minimum.to_pylist() == expected
+        assert statistics.columns["a",].minimum.to_pylist() == expected
 
 
 @pytest.mark.parametrize("spaced", ['{\n "numRecords" : 10,\n "minValues" : {"a" : 1}\n}', "{ }"])
 def test_a_text_may_be_spaced_and_broken_into_lines(spaced: str) -> None:
-    found = _decode([spaced, _text(("a",), 1, 5)], "a")
-    assert found.columns["a",].maximum.to_pylist() == [None, 5]
+    statistics = _decode([spaced, _text(("a",), 1, 5)], "a")
+    assert statistics.columns["a",].maximum.to_pylist() == [None, 5]
 
 
 @pytest.mark.parametrize("level", ["minValues", "maxValues", "nullCount"])
@@ -109,10 +113,10 @@ def test_missing_and_null_levels_are_unknown_rule_30(level: str) -> None:
     whole = json.loads(_text(("a", "b"), 1, 5))
     without = {key: value for key, value in whole.items() if key != level}
     texts = [json.dumps(t) for t in (without, whole | {level: None}, whole | {level: {"a": None}})]
-    found = _decode(texts, "a", "b").columns["a", "b"]
+    column = _decode(texts, "a", "b").columns["a", "b"]
     index = ["minValues", "maxValues", "nullCount"].index(level)
-    assert _listed(found)[index] == [None, None, None]
-    assert _listed(found)[index - 1] != [None, None, None]
+    assert _listed(column)[index] == [None, None, None]
+    assert _listed(column)[index - 1] != [None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +135,8 @@ def test_a_value_of_the_wrong_type_is_unknown_and_the_rest_counts(
 ) -> None:
     for value in wrong:
         texts = [_text(("a",), value, value, 3), _text(("a",), None, None)]
-        found = _decode(texts, "a", kind=kind).columns["a",]
-        assert _listed(found) == ([None, None], [None, None], [3, 0])
+        column = _decode(texts, "a", kind=kind).columns["a",]
+        assert _listed(column) == ([None, None], [None, None], [3, 0])
 
 
 @pytest.mark.parametrize(
@@ -151,8 +155,8 @@ def test_a_value_of_the_wrong_type_is_unknown_and_the_rest_counts(
     ],
 )
 def test_extremes_are_read_in_the_column_type(kind: DataType, written: Any, expected: Any) -> None:
-    found = _decode([_text(("a",), written, written)], "a", kind=kind).columns["a",]
-    assert found.minimum.to_pylist() == [expected]
+    column = _decode([_text(("a",), written, written)], "a", kind=kind).columns["a",]
+    assert column.minimum.to_pylist() == [expected]
 
 
 @pytest.mark.parametrize("name", ["a", 'a"b'])
@@ -160,9 +164,9 @@ def test_decimals_are_decoded_exactly(name: str) -> None:
     number = "1234567890123456789012345678901234.5678"
     key = json.dumps(name)
     text = f'{{"minValues":{{{key}:{number}}},"maxValues":{{{key}:-7}}}}'
-    found = _decode([text, None], name, kind=MONEY).columns[name,]
-    assert found.minimum.to_pylist() == [Decimal(number), None]
-    assert found.maximum.to_pylist() == [Decimal("-7.0000"), None]
+    column = _decode([text, None], name, kind=MONEY).columns[name,]
+    assert column.minimum.to_pylist() == [Decimal(number), None]
+    assert column.maximum.to_pylist() == [Decimal("-7.0000"), None]
 
 
 def test_decimals_that_the_type_cannot_hold_are_rounded_outwards_or_unknown() -> None:
@@ -171,9 +175,9 @@ def test_decimals_that_the_type_cannot_hold_are_rounded_outwards_or_unknown() ->
         '{"minValues":{"a":1e99},"maxValues":{"a":1e-999999}}',
         '{"minValues":{"a":"NaN"},"maxValues":{"a":1}}',
     ]
-    found = _decode(texts, "a", kind=MONEY).columns["a",]
-    assert found.minimum.to_pylist() == [Decimal("1.2345"), None, None]
-    assert found.maximum.to_pylist() == [Decimal("1.2346"), None, Decimal("1.0000")]
+    column = _decode(texts, "a", kind=MONEY).columns["a",]
+    assert column.minimum.to_pylist() == [Decimal("1.2345"), None, None]
+    assert column.maximum.to_pylist() == [Decimal("1.2346"), None, Decimal("1.0000")]
 
 
 @pytest.mark.parametrize(
@@ -194,44 +198,46 @@ def test_a_decimal_of_any_length_is_rounded_outwards_or_unknown(
     number: str, expected: tuple[str | None, str | None] | None
 ) -> None:
     text = f'{{"minValues":{{"a":{number}}},"maxValues":{{"a":{number}}}}}'
-    found = _decode([text], "a", kind=DecimalType(9, 2)).columns["a",]
+    column = _decode([text], "a", kind=DecimalType(9, 2)).columns["a",]
     low, high = expected or (None, None)
-    assert found.minimum.to_pylist() == [low and Decimal(low)]
-    assert found.maximum.to_pylist() == [high and Decimal(high)]
+    assert column.minimum.to_pylist() == [low and Decimal(low)]
+    assert column.maximum.to_pylist() == [high and Decimal(high)]
 
 
 def test_a_float_is_read_from_its_shortest_text() -> None:
-    found = _decode([_text(("a",), 0.1, 0.1)], "a", kind=FLOAT).columns["a",]
-    assert found.maximum.type == pa.float32()
-    assert found.maximum.cast(pa.float64()).to_pylist() == [0.10000000149011612]
+    column = _decode([_text(("a",), 0.1, 0.1)], "a", kind=FLOAT).columns["a",]
+    assert column.maximum.type == pa.float32()
+    assert column.maximum.cast(pa.float64()).to_pylist() == [0.10000000149011612]
 
 
 def test_only_needed_statistics_are_decoded() -> None:
     column = StatisticsColumn(("a",), PrimitiveType("binary"), NeededStatistics.NULL_COUNT)
-    found = decode_statistics(pa.array([_text(("a",), 1, 5, 3)]), [column]).columns["a",]
-    assert _listed(found) == ([None], [None], [3])
+    decoded = decode_statistics(pa.array([_text(("a",), 1, 5, 3)]), [column]).columns["a",]
+    assert _listed(decoded) == ([None], [None], [3])
 
 
 def test_counts_are_used_if_extremes_are_missing() -> None:
     texts = [_text(("a",), 1, 5, 3), _text(("a",), None, None, 10), _text(("a",), 1, None, 2), None]
     column = StatisticsColumn(("a",), LONG, NeededStatistics.EXTREMES)
-    found = decode_statistics(pa.array(texts), [column])
-    assert found.num_records.to_pylist() == [None, 10, 10, None]
-    assert found.columns["a",].null_count.to_pylist() == [None, 10, 2, None]
+    statistics = decode_statistics(pa.array(texts), [column])
+    assert statistics.num_records.to_pylist() == [None, 10, 10, None]
+    assert statistics.columns["a",].null_count.to_pylist() == [None, 10, 2, None]
 
 
 def test_one_value_of_another_type_does_not_change_the_others() -> None:
     for odd in (True, 1.5, "7", 2**70, [1], None):
         texts = [_text(("a",), 1, 5), _text(("a",), odd, 5), _text(("a",), 3, 9)]
-        found = _decode(texts, "a").columns["a",]
-        assert found.minimum.to_pylist() == [1, None, 3], odd
-        assert found.maximum.to_pylist() == [5, 5, 9], odd
+        column = _decode(texts, "a").columns["a",]
+        assert column.minimum.to_pylist() == [1, None, 3], odd
+        assert column.maximum.to_pylist() == [5, 5, 9], odd
 
 
 def test_a_slice_of_texts_is_decoded_as_such() -> None:
     texts = pa.array([_text(("a",), i, i) for i in range(9)])[3:7]
-    found = decode_statistics(texts, [StatisticsColumn(("a",), LONG, NeededStatistics.EXTREMES)])
-    assert found.columns["a",].minimum.to_pylist() == [3, 4, 5, 6]
+    statistics = decode_statistics(
+        texts, [StatisticsColumn(("a",), LONG, NeededStatistics.EXTREMES)]
+    )
+    assert statistics.columns["a",].minimum.to_pylist() == [3, 4, 5, 6]
 
 
 def test_a_timestamp_maximum_may_be_too_low_by_less_than_a_millisecond_rule_31() -> None:

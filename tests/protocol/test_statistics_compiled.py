@@ -17,9 +17,9 @@ pytestmark = pytest.mark.skipif(not is_built(), reason="built without compiled l
 def test_ordinary_statistics_are_read_by_the_loop(kind: type) -> None:
     texts = [stats_text(value) for value in SCALARS[kind]]
     spaced = [stats_text(value, space=" \r\n\t") for value in SCALARS[kind]]
-    found = read_both(binary([*texts, None, *spaced, stats_text("null"), *texts, "{}", ""]), kind)
-    assert found is not None
-    number = found.columns["minValues", "s", "é"]
+    values = read_both(binary([*texts, None, *spaced, stats_text("null"), *texts, "{}", ""]), kind)
+    assert values is not None
+    number = values.columns["minValues", "s", "é"]
     assert number.null_count == 4
 
 

@@ -168,8 +168,10 @@ def test_one_more_plain_text_does_not_change_the_others() -> None:
 def test_values_need_no_arrow() -> None:
     code = "import sys, headrace.protocol.value, headrace.expr.bind, headrace.expr.reference; "
     code += "print('pyarrow' in sys.modules, 'sqlglot' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == ["False", "False"]
 
 
 def test_nan_is_a_double() -> None:
@@ -198,8 +200,8 @@ def test_each_type_has_its_arrow_type() -> None:
         ]
     )
     element = pa.field("element", pa.struct([pa.field("b", pa.int8())]), nullable=False)
-    found = arrow_schema(schema)
-    assert found == pa.schema(
+    arrow = arrow_schema(schema)
+    assert arrow == pa.schema(
         [
             pa.field("id", pa.int64(), nullable=False),
             pa.field("at", pa.timestamp("us", "UTC")),
@@ -214,7 +216,7 @@ def test_each_type_has_its_arrow_type() -> None:
             pa.field("l", pa.list_(element)),
         ]
     )
-    assert found.field("id").metadata == {b"comment": b"key", b"delta.x": b"3", b"y": b"[1]"}
+    assert arrow.field("id").metadata == {b"comment": b"key", b"delta.x": b"3", b"y": b"[1]"}
 
 
 @pytest.mark.parametrize("name", ["interval day to second", "geometry(OGC:CRS84)", "whatever"])

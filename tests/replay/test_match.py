@@ -67,10 +67,10 @@ def test_by_column_equals_key_by_key_whatever_the_size_of_the_bitmap(
     bitmap_limit_bytes: int,
 ) -> None:
     seen = FrozenSeenSet(key(*row) for row in seen_rows)
-    asked = batch_rows + seen_rows
-    paths = pa.array([path for path, _ in asked], text).slice(skipped)
-    dvs = pa.array([vector for _, vector in asked], VECTOR).slice(skipped)
-    expected = [place for place, row in enumerate(asked[skipped:]) if key(*row) in seen]
+    probed = batch_rows + seen_rows
+    paths = pa.array([path for path, _ in probed], text).slice(skipped)
+    dvs = pa.array([vector for _, vector in probed], VECTOR).slice(skipped)
+    expected = [place for place, row in enumerate(probed[skipped:]) if key(*row) in seen]
     matcher = SeenMatcher(seen, bitmap_limit_bytes=bitmap_limit_bytes)
     assert matcher.seen_rows(paths, dvs).tolist() == expected
 
@@ -93,12 +93,12 @@ def test_a_set_on_disk_is_probed_by_column() -> None:
 def test_few_rows_are_compared_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"{number:05}-{uuid5(NAMESPACE_URL, str(number))}.parquet" for number in range(9000)]
     seen = FrozenSeenSet(map(FileKey, names[:1000]))
-    asked: list[FileKey] = []
+    probed: list[FileKey] = []
 
     def contains_many(_: FrozenSeenSet, keys: list[FileKey]) -> list[bool]:
-        asked.extend(keys)
+        probed.extend(keys)
         return [True] * len(keys)
 
     monkeypatch.setattr(FrozenSeenSet, "contains_many", contains_many)
     SeenMatcher(seen).seen_rows(pa.array(names[1000:]), None)
-    assert len(asked) < 80
+    assert len(probed) < 80

@@ -75,8 +75,8 @@ def _keep(where: str, files: Files) -> list[bool]:
     mask = keep_mask(predicate, files)
     assert isinstance(mask, pa.BooleanArray)
     assert mask.null_count == 0
-    kept: list[bool] = mask.to_pylist()
-    return kept
+    keeps: list[bool] = mask.to_pylist()
+    return keeps
 
 
 def _stats(low: Any, high: Any, nulls: int = 0, records: int = 10, **more: Any) -> str:
@@ -87,7 +87,7 @@ def _stats(low: Any, high: Any, nulls: int = 0, records: int = 10, **more: Any) 
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"),
+    ("where", "is_kept"),
     [
         ("x = 5", True),
         ("x = 8", False),
@@ -112,9 +112,9 @@ def _stats(low: Any, high: Any, nulls: int = 0, records: int = 10, **more: Any) 
         ("TRUE", True),
     ],
 )
-def test_only_what_is_proven_is_skipped_rule_32(where: str, kept: bool) -> None:  # noqa: FBT001
+def test_only_what_is_proven_is_skipped_rule_32(where: str, is_kept: bool) -> None:  # noqa: FBT001
     stats = _stats({"x": 3, "s": "apple"}, {"x": 7, "s": "mango"})
-    assert _keep(where, Files(stats=[stats])) == [kept]
+    assert _keep(where, Files(stats=[stats])) == [is_kept]
 
 
 @pytest.mark.parametrize("where", ["x = 5", "x IS NULL", "x IS NOT NULL", "NOT (x = 5)", "x <=> 5"])
@@ -126,7 +126,7 @@ def test_missing_statistics_keep_the_file_rule_32(where: str, stats: str | None)
 
 
 @pytest.mark.parametrize(
-    ("nulls", "where", "kept"),
+    ("nulls", "where", "is_kept"),
     [
         (0, "x IS NULL", False),
         (0, "x IS NOT NULL", True),
@@ -143,12 +143,12 @@ def test_missing_statistics_keep_the_file_rule_32(where: str, stats: str | None)
 def test_null_counts_prove_something_only_at_their_ends_rule_30(
     nulls: int,
     where: str,
-    kept: bool,  # noqa: FBT001
+    is_kept: bool,  # noqa: FBT001
     tight: dict[str, bool],
 ) -> None:
     low, high = (None, None) if nulls == 10 else (3, 7)
     stats = _stats({"x": low}, {"x": high}, nulls=nulls, **tight)
-    assert _keep(where, Files(stats=[stats])) == [kept]
+    assert _keep(where, Files(stats=[stats])) == [is_kept]
 
 
 def test_a_column_of_nulls_with_extremes_contradicts_itself_and_keeps_its_file() -> None:
@@ -185,11 +185,11 @@ def test_truncated_statistics_still_enclose_their_values_rule_31() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"),
+    ("where", "is_kept"),
     [("d > 7", True), ("NOT (d <= 7)", True), ("d <> 3", True), ("d = 8", False), ("d < 3", False)],
 )
-def test_no_maximum_excludes_nan(where: str, kept: bool) -> None:  # noqa: FBT001
-    assert _keep(where, Files(stats=[_stats({"d": 3.0}, {"d": 7.0})])) == [kept]
+def test_no_maximum_excludes_nan(where: str, is_kept: bool) -> None:  # noqa: FBT001
+    assert _keep(where, Files(stats=[_stats({"d": 3.0}, {"d": 7.0})])) == [is_kept]
 
 
 def test_zero_has_two_signs() -> None:
@@ -225,7 +225,7 @@ def test_nested_columns_are_found_by_their_physical_names_rule_29() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"),
+    ("where", "are_kept"),
     [
         ("part = 10", [True, False, False, False, True]),
         ("part > 9", [True, False, False, False, True]),
@@ -238,9 +238,9 @@ def test_nested_columns_are_found_by_their_physical_names_rule_29() -> None:
         ("NOT (part = 10 OR part = 9)", [False, False, False, False, True]),
     ],
 )
-def test_partition_values_are_exact_rule_27(where: str, kept: list[bool]) -> None:
+def test_partition_values_are_exact_rule_27(where: str, are_kept: list[bool]) -> None:
     files = Files(partitions={"part": ["10", "9", "", None, "ten"]}, size=5)
-    assert _keep(where, files) == kept
+    assert _keep(where, files) == are_kept
 
 
 def test_partition_timestamps_have_two_encodings_rule_28() -> None:

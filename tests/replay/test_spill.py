@@ -131,13 +131,13 @@ class Histories(RuleBasedStateMachine):
         frozen, content = pair
         return pickle.loads(pickle.dumps(frozen)), content
 
-    @rule(pair=frozen, asked=st.lists(keys, max_size=20))
-    def probe(self, pair: tuple[FrozenSeenSet, set[FileKey]], asked: list[FileKey]) -> None:
+    @rule(pair=frozen, probed=st.lists(keys, max_size=20))
+    def probe(self, pair: tuple[FrozenSeenSet, set[FileKey]], probed: list[FileKey]) -> None:
         frozen, content = pair
-        asked = asked + list(content)
-        expected = [key in content for key in asked]
-        assert frozen.contains_many(asked) == expected
-        assert [key in frozen for key in asked] == expected
+        probed = probed + list(content)
+        expected = [key in content for key in probed]
+        assert frozen.contains_many(probed) == expected
+        assert [key in frozen for key in probed] == expected
         assert sorted(map(repr, frozen)) == sorted(map(repr, content))
         assert len(frozen) == len(content)
 

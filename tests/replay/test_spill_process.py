@@ -47,11 +47,11 @@ found = sum(frozen.contains_many(islice(keys(1_000_000, "k"), 5_000)))
 found += sum(frozen.contains_many(islice(keys(1_000_000, "other"), 5_000)))
 print(len(frozen), found, peak_bytes() - idle)
 """
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", LAUNCH, script], check=True, capture_output=True, text=True
     )
-    length, found, grown_bytes = map(int, done.stdout.split())
-    assert (length, found) == (1_000_000, 5_000)
+    length, hits, grown_bytes = map(int, result.stdout.split())
+    assert (length, hits) == (1_000_000, 5_000)
     assert grown_bytes < LIMIT_BYTES + ALLOWANCE_BYTES
 
 

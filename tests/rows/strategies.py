@@ -67,14 +67,16 @@ class WrittenTable:
 def files(
     draw: st.DrawFn, columns: tuple[str, ...], partition: str | None, least: int
 ) -> WrittenFile:
-    found = draw(st.lists(rows(columns), min_size=least, max_size=8))
-    if partition is not None and found:
-        shared = found[0][partition] or None if partition == "text" else found[0][partition]
-        for row in found:
+    file_rows = draw(st.lists(rows(columns), min_size=least, max_size=8))
+    if partition is not None and file_rows:
+        shared = file_rows[0][partition] or None if partition == "text" else file_rows[0][partition]
+        for row in file_rows:
             row[partition] = shared
     return WrittenFile(
-        rows=found,
-        deleted=draw(st.frozensets(st.sampled_from(range(len(found))))) if found else frozenset(),
+        rows=file_rows,
+        deleted=draw(st.frozensets(st.sampled_from(range(len(file_rows)))))
+        if file_rows
+        else frozenset(),
         vector=draw(st.sampled_from(["none", "inline", "stored", "absolute"])),
         habits=draw(habits),
         row_group_size=draw(st.integers(1, 4)),
@@ -153,11 +155,11 @@ def _vector(file: WrittenFile, folder: Path, number: int) -> dict[str, Any] | No
 def _arrow(table: WrittenTable, file: WrittenFile) -> pa.Table:
     arrays, fields = [], []
     for name in file.order:
-        found = [row[name] for row in file.rows]
-        is_dropped = file.drop_nulls and not any(value is not None for value in found)
+        values = [row[name] for row in file.rows]
+        is_dropped = file.drop_nulls and not any(value is not None for value in values)
         if name == table.partition or is_dropped:
             continue
-        column = _fitting(found, arrow_type(COLUMNS[name]), narrow=file.narrow)
+        column = _fitting(values, arrow_type(COLUMNS[name]), narrow=file.narrow)
         arrays.append(column)
         column_id = str(ALL.index(name) + 1)
         metadata = {"PARQUET:field_id": column_id} if table.mode == "id" else None
@@ -170,9 +172,9 @@ def _arrow(table: WrittenTable, file: WrittenFile) -> pa.Table:
     return pa.Table.from_arrays([*arrays, anchors], schema=pa.schema([*fields, anchor]))
 
 
-def _fitting(found: list[Any], kind: pa.DataType, *, narrow: bool) -> pa.Array:
+def _fitting(values: list[Any], kind: pa.DataType, *, narrow: bool) -> pa.Array:
     """Return the values in the table's type, or in a narrower type that holds them all."""
-    whole = pa.array(found, kind)
+    whole = pa.array(values, kind)
     for smaller in NARROWER.get(kind, []) if narrow else []:
         try:
             small = whole.cast(smaller)

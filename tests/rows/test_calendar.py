@@ -84,8 +84,8 @@ def test_int96_has_its_own_metadata_entry(tmp_path: Path) -> None:
     counts = [(name - EPOCH).days for name in names]
     data = moments(counts, pa.timestamp("ns"))
     notes = {**LEGACY_INT96, "org.apache.spark.timeZone": "UTC"}
-    found = read(tmp_path, data, notes, "timestamp", use_deprecated_int96_timestamps=True)
-    assert [moment.date() for moment in found] == names
+    values = read(tmp_path, data, notes, "timestamp", use_deprecated_int96_timestamps=True)
+    assert [moment.date() for moment in values] == names
 
 
 @pytest.mark.parametrize("zone", [{}, {"org.apache.spark.timeZone": "Europe/Zurich"}])
@@ -97,14 +97,14 @@ def test_times_before_1900_of_another_zone_are_refused(tmp_path: Path, zone: Any
 
 def test_times_from_1900_on_are_the_same_in_every_zone(tmp_path: Path) -> None:
     data = moments([(date(1900, 1, 1) - EPOCH).days], pa.timestamp("us", "UTC"))
-    [found] = read(tmp_path, data, LEGACY, "timestamp")
-    assert found.year == 1900
+    [value] = read(tmp_path, data, LEGACY, "timestamp")
+    assert value.year == 1900
 
 
 def test_times_without_a_zone_are_never_rebased(tmp_path: Path) -> None:
     data = moments([(date(1000, 1, 1) - EPOCH).days], pa.timestamp("us"))
-    [found] = read(tmp_path, data, LEGACY, "timestamp_ntz")
-    assert found.date() == date(1000, 1, 1)
+    [value] = read(tmp_path, data, LEGACY, "timestamp_ntz")
+    assert value.date() == date(1000, 1, 1)
 
 
 def test_days_before_the_year_1_are_refused(tmp_path: Path) -> None:
@@ -116,5 +116,5 @@ def test_row_groups_are_skipped_by_rebased_days(tmp_path: Path) -> None:
     data = days([julian(date(1500, 1, 1)), julian(date(1500, 1, 12))])
     noted = data.replace_schema_metadata(LEGACY)
     write_table(tmp_path, [field("a", "date")], [noted], row_group_size=1)
-    found = open_snapshot(tmp_path).rows(where="a = DATE '1500-01-12'").read_all()
-    assert found["a"].to_pylist() == [date(1500, 1, 12)]
+    table = open_snapshot(tmp_path).rows(where="a = DATE '1500-01-12'").read_all()
+    assert table["a"].to_pylist() == [date(1500, 1, 12)]

@@ -49,9 +49,9 @@ MAPPED_ROW = {
 }
 
 
-def rows_of(table: Path, **asked: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = open_snapshot(table).rows(**asked).read_all().to_pylist()
-    return found
+def rows_of(table: Path, **options: Any) -> list[dict[str, Any]]:
+    table_rows: list[dict[str, Any]] = open_snapshot(table).rows(**options).read_all().to_pylist()
+    return table_rows
 
 
 def with_id(name: str, kind: pa.DataType, number: int) -> pa.Field:
@@ -135,8 +135,8 @@ def test_a_struct_without_members_in_the_file_is_null_only_where_the_file_has_nu
     fields = [field("place", struct(field("city", "string")))]
     data = pa.table({"place": [{"old": 1}, None, {"old": None}]})
     write_table(tmp_path, fields, [data])
-    found = [row["place"] for row in rows_of(tmp_path)]
-    assert found == [{"city": None}, None, {"city": None}]
+    places = [row["place"] for row in rows_of(tmp_path)]
+    assert places == [{"city": None}, None, {"city": None}]
 
 
 def test_names_with_dots_are_not_paths(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ def test_partition_columns_alone_need_no_column_of_the_files(tmp_path: Path) -> 
         path = write_data(tmp_path, f"{number}.parquet", pa.table({"id": [1, 2]}))
         history.append([add(path, partition_values={"day": day, "n": "7"})])
     write_history(tmp_path, history)
-    found = rows_of(tmp_path, columns=["n", "day"])
-    assert sorted(found, key=str) == [
+    rows = rows_of(tmp_path, columns=["n", "day"])
+    assert sorted(rows, key=str) == [
         {"n": 7, "day": None},
         {"n": 7, "day": None},
         {"n": 7, "day": date(2026, 3, 1)},
@@ -302,8 +302,8 @@ def test_times_are_the_same_in_every_encoding(tmp_path: Path, delta: str, stored
 def test_nanoseconds_are_truncated_towards_the_past(tmp_path: Path) -> None:
     ticks = pa.array([1999, -1], pa.timestamp("ns"))
     write_table(tmp_path, [field("a", "timestamp_ntz")], [pa.table({"a": ticks})])
-    found = open_snapshot(tmp_path).rows().read_all()["a"].cast(pa.int64()).to_pylist()
-    assert found == [1, -1]
+    micros = open_snapshot(tmp_path).rows().read_all()["a"].cast(pa.int64()).to_pylist()
+    assert micros == [1, -1]
 
 
 def test_a_variant_is_returned_as_stored(tmp_path: Path) -> None:
@@ -316,8 +316,8 @@ def test_a_variant_is_returned_as_stored(tmp_path: Path) -> None:
 def test_deleted_rows_are_counted_across_skipped_row_groups(tmp_path: Path) -> None:
     data = pa.table({"a": list(range(20))})
     write_table(tmp_path, [field("a", "long")], [data], deleted={0: [11, 19]}, row_group_size=5)
-    found = [row["a"] for row in rows_of(tmp_path, where="a > 9", rows_per_batch=2)]
-    assert found == [10, 12, 13, 14, 15, 16, 17, 18]
+    values = [row["a"] for row in rows_of(tmp_path, where="a > 9", rows_per_batch=2)]
+    assert values == [10, 12, 13, 14, 15, 16, 17, 18]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def delete_some(table: Path, data: st.DataObject) -> dict[str, set[int]]:
     """Delete rows of one file with a vector; return them by the path as the log spells it."""
     version = DeltaTable(table).version()
     live = list(oracle.live_files(table, version).values())
-    action = data.draw(st.sampled_from(sorted(live, key=lambda found: found["path"])))
+    action = data.draw(st.sampled_from(sorted(live, key=lambda candidate: candidate["path"])))
     count = pq.ParquetFile(table / unquote(action["path"])).metadata.num_rows
     deleted = data.draw(st.sets(st.integers(0, count - 1)), label="deleted")
     changed = add(
@@ -75,7 +75,7 @@ def delete_some(table: Path, data: st.DataObject) -> dict[str, set[int]]:
 def naive_rows(table: Path, deleted: dict[str, set[int]]) -> list[dict[str, Any]]:
     """Return the rows file by file; partition values are read from the log."""
     version = max(oracle.versions(table))
-    found = []
+    rows = []
     for action in oracle.live_files(table, version).values():
         values = action["partitionValues"]
         day = values.get("day")
@@ -84,9 +84,11 @@ def naive_rows(table: Path, deleted: dict[str, set[int]]) -> list[dict[str, Any]
             "day": date.fromisoformat(day) if day else None,
         }
         stored = pq.ParquetFile(table / unquote(action["path"])).read().to_pylist()
-        gone = deleted.get(action["path"], set())
-        found += [row | partition for index, row in enumerate(stored) if index not in gone]
-    return found
+        deleted_indexes = deleted.get(action["path"], set())
+        rows += [
+            row | partition for index, row in enumerate(stored) if index not in deleted_indexes
+        ]
+    return rows
 
 
 @pytest.mark.property
@@ -119,8 +121,8 @@ def test_decimals_beyond_64_bits_are_found_despite_clipped_statistics(
     numbers = pa.array([large, Decimal(f"-{large}"), Decimal(0), None], pa.decimal128(38, 0))
     write_deltalake(tmp_path, pa.table({"id": range(4), "n": numbers}))
     snapshot = open_snapshot(tmp_path)
-    for condition, found in ((f"n = {large}", 0), (f"n <= -{large}", 1), (f"n >= {large}", 0)):
-        assert snapshot.rows(condition).read_all()["id"].to_pylist() == [found]
+    for condition, count in ((f"n = {large}", 0), (f"n <= -{large}", 1), (f"n >= {large}", 0)):
+        assert snapshot.rows(condition).read_all()["id"].to_pylist() == [count]
         assert snapshot.count(condition) == 1
 
 

@@ -45,18 +45,18 @@ def _options(data: st.DataObject) -> dict[str, Any]:
 def test_every_table_returns_exactly_its_rows(data: st.DataObject) -> None:
     columns = data.draw(st.sampled_from([ALL, *((name,) for name in ALL)]))
     table = data.draw(tables(columns), label="table")
-    wanted = _some_columns(data)
+    selected = _some_columns(data)
     with tempfile.TemporaryDirectory() as folder, _decoder(data):
         write_history(Path(folder), history(table, Path(folder)))
         snapshot = open_snapshot(Path(folder))
         everything = snapshot.rows(**_options(data)).read_all()
-        some = snapshot.rows(columns=wanted, **_options(data)).read_all()
+        some = snapshot.rows(columns=selected, **_options(data)).read_all()
     assert everything.schema == snapshot.schema
     assert bag(everything.to_pylist(), ALL) == bag(table.rows, ALL)
-    assert some.column_names == wanted
+    assert some.column_names == selected
     assert some.num_rows == len(table.rows)
-    if wanted:
-        assert bag(some.to_pylist(), wanted) == bag(table.rows, wanted)
+    if selected:
+        assert bag(some.to_pylist(), selected) == bag(table.rows, selected)
 
 
 @pytest.mark.property
@@ -66,20 +66,20 @@ def test_every_predicate_returns_exactly_the_rows_for_which_it_is_true(data: st.
     columns = tuple(data.draw(st.lists(st.sampled_from(ALL), min_size=1, max_size=3, unique=True)))
     table = data.draw(tables(columns, least=1), label="table")
     node = data.draw(predicates(columns, table.rows), label="predicate")
-    wanted = _some_columns(data)
+    selected = _some_columns(data)
     limit = data.draw(st.none() | st.integers(0, 5), label="limit")
     with tempfile.TemporaryDirectory() as folder, _decoder(data):
         write_history(Path(folder), history(table, Path(folder)))
         snapshot = open_snapshot(Path(folder))
         try:
-            reader = snapshot.rows(where=sql(node), columns=wanted, limit=limit, **_options(data))
+            reader = snapshot.rows(where=sql(node), columns=selected, limit=limit, **_options(data))
         except UnsupportedPredicateError:
             event("unsupported")
             assume(False)
-        found = reader.read_all()
+        result = reader.read_all()
     expected = [row for row in table.rows if truth(node, row) is True]
     event("some match" if expected else "none match")
-    assert found.num_rows == len(expected if limit is None else expected[:limit])
-    if wanted:
-        surplus = bag(found.to_pylist(), wanted) - bag(expected, wanted)
+    assert result.num_rows == len(expected if limit is None else expected[:limit])
+    if selected:
+        surplus = bag(result.to_pylist(), selected) - bag(expected, selected)
         assert not surplus

@@ -51,11 +51,11 @@ def data_files(opened: list[str]) -> list[str]:
 
 
 def open_files(folder: Path) -> list[str]:
-    found = []
+    files = []
     for link in Path("/proc/self/fd").iterdir():
         with suppress(OSError):  # the descriptor that listed them is closed by now
-            found.append(str(link.readlink()))
-    return [path for path in found if path.startswith(str(folder))]
+            files.append(str(link.readlink()))
+    return [path for path in files if path.startswith(str(folder))]
 
 
 def settled(count: Callable[[], int]) -> int:
@@ -87,8 +87,8 @@ def test_a_reader_is_a_record_batch_reader(tmp_path: Path) -> None:
 
 def test_rows_come_newest_file_first_in_file_order(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(n, 3) for n in (0, 10, 20, 30, 40)])
-    found = open_snapshot(tmp_path).rows(rows_per_batch=2).read_all()["n"].to_pylist()
-    assert found == [n + more for n in (40, 30, 20, 10, 0) for more in range(3)]
+    values = open_snapshot(tmp_path).rows(rows_per_batch=2).read_all()["n"].to_pylist()
+    assert values == [n + more for n in (40, 30, 20, 10, 0) for more in range(3)]
 
 
 def test_nothing_is_read_before_the_first_batch_is_requested(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_a_limit_of_zero_reads_nothing(tmp_path: Path) -> None:
 
 def test_a_limit_larger_than_one_file_reads_more_files(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(10 * n, 3) for n in range(9)])
-    found = open_snapshot(tmp_path).rows(limit=20).read_all()["n"].to_pylist()
-    assert len(found) == 20
-    assert found[:4] == [80, 81, 82, 70]
+    values = open_snapshot(tmp_path).rows(limit=20).read_all()["n"].to_pylist()
+    assert len(values) == 20
+    assert values[:4] == [80, 81, 82, 70]
 
 
 def test_closing_early_stops_the_log_and_the_data_files(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ def test_files_that_cannot_match_are_not_opened(tmp_path: Path) -> None:
         history.append([add(path, stats=stats)])
     write_history(tmp_path, history)
     table, opened = counted(tmp_path)
-    found = table.snapshot().rows(where="n BETWEEN 12 AND 13").read_all()["n"].to_pylist()
-    assert (found, data_files(opened)) == ([12, 13], ["1.parquet"])
+    values = table.snapshot().rows(where="n BETWEEN 12 AND 13").read_all()["n"].to_pylist()
+    assert (values, data_files(opened)) == ([12, 13], ["1.parquet"])
 
 
 def test_wrong_row_counts_in_statistics_change_nothing(tmp_path: Path) -> None:
@@ -336,8 +336,8 @@ def test_an_empty_table_has_a_schema_and_no_rows(tmp_path: Path) -> None:
 def test_rows_of_an_older_version_are_read(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3), numbers(10, 3)])
     write_commit(tmp_path, 3, [add("part-1.parquet", vector=inline_vector([0]))])
-    found = open_snapshot(tmp_path, 1).rows().read_all()["n"].to_pylist()
-    assert found == [0, 1, 2]
+    values = open_snapshot(tmp_path, 1).rows().read_all()["n"].to_pylist()
+    assert values == [0, 1, 2]
 
 
 def test_a_dataset_is_written_from_the_reader_itself(tmp_path: Path) -> None:
@@ -358,8 +358,8 @@ def test_an_error_in_the_log_reaches_the_reader(tmp_path: Path) -> None:
 
 def test_row_groups_without_statistics_are_read(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 20)], row_group_size=5, write_statistics=False)
-    found = open_snapshot(tmp_path).rows(where="n >= 18").read_all()["n"].to_pylist()
-    assert found == [18, 19]
+    values = open_snapshot(tmp_path).rows(where="n >= 18").read_all()["n"].to_pylist()
+    assert values == [18, 19]
 
 
 def test_reading_after_closing_is_an_error_and_not_the_end(tmp_path: Path) -> None:
@@ -495,12 +495,12 @@ def test_small_files_of_several_kinds_are_read_in_order(tmp_path: Path, where: s
         for n in range(24)
     ]
     write_table(tmp_path, FIELDS, files, deleted={3: [1], 9: [0, 1, 2, 3], 10: [2]})
-    gone = {13, 36, 37, 38, 39, 42}
+    deleted = {13, 36, 37, 38, 39, 42}
     chosen = {
         None: range(96),
         "n IN (3, 40) OR n > 60": {3, 40, *range(61, 96)},
         "n < 20": range(20),
     }
     expected = [n for f in reversed(range(24)) for n in range(4 * f, 4 * f + 4)]
-    expected = [n for n in expected if n not in gone and n in chosen[where]]
+    expected = [n for n in expected if n not in deleted and n in chosen[where]]
     assert open_snapshot(tmp_path).rows(where=where).read_all()["n"].to_pylist() == expected

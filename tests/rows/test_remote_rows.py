@@ -28,8 +28,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def read(store: RoundTripStore, **asked: Any) -> list[int]:
-    rows = Table(store.root, store=store).snapshot().rows(**asked).read_all()
+def read(store: RoundTripStore, **options: Any) -> list[int]:
+    rows = Table(store.root, store=store).snapshot().rows(**options).read_all()
     return sorted(rows["id"].to_pylist())
 
 

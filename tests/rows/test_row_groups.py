@@ -113,5 +113,5 @@ def test_a_struct_in_a_struct_is_not_null_where_its_only_member_is(tmp_path: Pat
     data = pa.table({"s": pa.array(values, pa.struct([("t", inner)]))})
     fields = [field("s", struct(field("t", struct(field("m", "long")))))]
     snapshot = open_snapshot(write_table(tmp_path, fields, [data], row_group_size=2))
-    found = snapshot.rows(where="s.t IS NOT NULL").read_all()["s"].to_pylist()
-    assert found == [values[0], values[3]]
+    structs = snapshot.rows(where="s.t IS NOT NULL").read_all()["s"].to_pylist()
+    assert structs == [values[0], values[3]]

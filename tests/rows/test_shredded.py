@@ -39,8 +39,8 @@ def read(folder: Path, typed: pa.DataType, rows: list[dict[str, Any] | None]) ->
     parts = [None if row is None else {"metadata": META, **row} for row in rows]
     data = pa.table({"v": pa.array(parts, shredded(typed))})
     write_table(folder, [field("v", "variant")], [data])
-    found = open_snapshot(folder).rows().read_all()["v"].to_pylist()
-    return [None if v is None else decode(v["value"], v["metadata"]) for v in found]
+    variants = open_snapshot(folder).rows().read_all()["v"].to_pylist()
+    return [None if v is None else decode(v["value"], v["metadata"]) for v in variants]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_conditions_on_nulls_filter_shredded_variants(tmp_path: Path) -> None:
     parts = [{"metadata": META, "typed_value": 1}, None]
     data = pa.table({"n": [1, 2], "v": pa.array(parts, shredded(pa.int64()))})
     write_table(tmp_path, [field("n", "long"), field("v", "variant")], [data])
-    found = open_snapshot(tmp_path).rows(where="v IS NULL", columns=["n"]).read_all()
-    assert found["n"].to_pylist() == [2]
+    table = open_snapshot(tmp_path).rows(where="v IS NULL", columns=["n"]).read_all()
+    assert table["n"].to_pylist() == [2]
 
 
 def test_a_key_that_the_metadata_lacks_is_damage(tmp_path: Path) -> None:

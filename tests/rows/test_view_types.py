@@ -16,8 +16,8 @@ IDS_OF_A = [0, 2, 5]
 
 
 def ids(table: Path, **request: Any) -> list[int]:
-    found = open_snapshot(table).rows(**request).read_all()["id"].to_pylist()
-    return sorted(found)
+    values = open_snapshot(table).rows(**request).read_all()["id"].to_pylist()
+    return sorted(values)
 
 
 def test_a_file_that_delta_rs_rewrote_is_filtered(tmp_path: Path) -> None:

@@ -31,13 +31,13 @@ def decode(value: bytes, meta: bytes) -> Any:
     at = start + count * id_size
     offsets = [_int(value[at + i * size :][:size]) for i in range(count + 1)]
     body = value[at + (count + 1) * size :]
-    found = [decode(body[offset:], meta) for offset in offsets[:-1]]
+    items = [decode(body[offset:], meta) for offset in offsets[:-1]]
     if kind == 3:
-        return found
+        return items
     names = _names(meta)
     keys = [names[number] for number in ids]
     assert keys == sorted(keys, key=str.encode), "the keys of an object stand in order"
-    return dict(zip(keys, found, strict=True))
+    return dict(zip(keys, items, strict=True))
 
 
 def _names(meta: bytes) -> list[str]:
@@ -68,8 +68,8 @@ def _primitive(kind: int, data: bytes) -> Any:
             moment = EPOCH + timedelta(microseconds=struct.unpack_from("<q", data)[0])
             return moment if kind == 12 else moment.replace(tzinfo=None)
         case 15 | 16:
-            found = data[4 : 4 + _int(data[:4])]
-            return found if kind == 15 else found.decode()
+            content = data[4 : 4 + _int(data[:4])]
+            return content if kind == 15 else content.decode()
         case 20:
             return UUID(bytes=data[:16])
         case _:

@@ -99,8 +99,8 @@ def widened_partitions(table: Path) -> list[dict[str, Any]]:
 
 def _changes(w: Widening, *paths: str) -> dict[str, Any]:
     change = {"fromType": w.before, "toType": w.after}
-    found = [change | {"fieldPath": path} for path in paths] or [change]
-    return {"delta.typeChanges": found}
+    changes = [change | {"fieldPath": path} for path in paths] or [change]
+    return {"delta.typeChanges": changes}
 
 
 def _flat(w: Widening) -> tuple[Any, ...]:
@@ -115,11 +115,11 @@ def _member(w: Widening) -> tuple[Any, ...]:
 
 def _element(w: Widening) -> tuple[Any, ...]:
     written = field("", array(w.after), metadata=_changes(w, "element"))
-    values, read = ([[value, None] for value in found] for found in (w.values, w.read))
+    values, read = ([[value, None] for value in column] for column in (w.values, w.read))
     return written, pa.list_(w.stored), values, read
 
 
 def _entry(w: Widening) -> tuple[Any, ...]:
     written = field("", mapping(w.after, w.after), metadata=_changes(w, "key", "value"))
-    values, read = ([[(value, value)] for value in found] for found in (w.values, w.read))
+    values, read = ([[(value, value)] for value in column] for column in (w.values, w.read))
     return written, pa.map_(w.stored, w.stored), values, read

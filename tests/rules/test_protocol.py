@@ -86,7 +86,10 @@ def test_rule_16_a_feature_counts_from_the_version_that_brings_it(tmp_path: Path
 def test_rule_18_the_latest_transaction_of_an_application_wins(tmp_path: Path) -> None:
     history = [[*opening(), txn("p", 9), txn("q", 1)], [txn("p", 4)]]
     snapshot = open_snapshot(write_history(tmp_path, history))
-    assert {app: found.version for app, found in snapshot.txns.items()} == {"p": 4, "q": 1}
+    assert {app: transaction.version for app, transaction in snapshot.txns.items()} == {
+        "p": 4,
+        "q": 1,
+    }
 
 
 def test_rule_18_a_removed_domain_is_hidden(tmp_path: Path) -> None:
@@ -97,8 +100,11 @@ def test_rule_18_a_removed_domain_is_hidden(tmp_path: Path) -> None:
     ]
     write_history(tmp_path, history)
     write_checkpoint(tmp_path, 0, state_at(history, 0))
-    found = open_snapshot(tmp_path).domains
-    assert {name: one.configuration for name, one in found.items()} == {"kept": "{}", "back": "new"}
+    domains = open_snapshot(tmp_path).domains
+    assert {name: one.configuration for name, one in domains.items()} == {
+        "kept": "{}",
+        "back": "new",
+    }
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"protocol": 3}', b"[]"])

@@ -171,8 +171,13 @@ def test_rule_26_spellings_of_any_length_are_one_file(write: Write, kind: spelli
     """Whichever part of a path a reader compares first, an escape must not mislead it."""
     names = [f"{length:02}" + "x" * length for length in range(100)]
     spelled = [kind(name, place) for name in names for place in (0, 1, len(name) // 2)]
-    unique = {canonical(found[0]): found for found in spelled}.values()
-    table = write([[add(found[-1]) for found in unique], [remove(found[0]) for found in unique]])
+    unique = {canonical(spellings[0]): spellings for spellings in spelled}.values()
+    table = write(
+        [
+            [add(spellings[-1]) for spellings in unique],
+            [remove(spellings[0]) for spellings in unique],
+        ]
+    )
     assert paths_of(table) == []
 
 

@@ -20,8 +20,8 @@ def _kept(table: Path, where: str) -> list[str]:
 
 
 def _write(table: Path, columns: Mapping[str, str], *adds: Line, by: list[str]) -> Path:
-    made = metadata(columns=columns, partition_columns=by)
-    return write_history(table, [[protocol(), made, *adds]])
+    metadata_line = metadata(columns=columns, partition_columns=by)
+    return write_history(table, [[protocol(), metadata_line, *adds]])
 
 
 def _stats(**stats: Any) -> str:
@@ -74,21 +74,21 @@ def test_rule_28_a_timestamp_has_two_encodings(tmp_path: Path, text: str) -> Non
 @pytest.fixture
 def mapped(tmp_path: Path) -> Path:
     """Write a table whose columns have other names in the log than for its users."""
-    made = metadata(
+    metadata_line = metadata(
         columns={"id": "long", "part": "string"},
         partition_columns=["part"],
         properties={"delta.columnMapping.mode": "name"},
     )
-    schema = json.loads(made["metaData"]["schemaString"])
+    schema = json.loads(metadata_line["metaData"]["schemaString"])
     for number, field in enumerate(schema["fields"], start=1):
         field["metadata"] = {
             "delta.columnMapping.id": number,
             "delta.columnMapping.physicalName": f"col-{field['name']}",
         }
-    made["metaData"]["schemaString"] = json.dumps(schema)
+    metadata_line["metaData"]["schemaString"] = json.dumps(schema)
     bounds = {"minValues": {"col-id": 5}, "maxValues": {"col-id": 9}, "nullCount": {"col-id": 0}}
     line = add("a", partition_values={"col-part": "x"}, stats=_stats(numRecords=3, **bounds))
-    return write_history(tmp_path, [[protocol(features=["columnMapping"]), made, line]])
+    return write_history(tmp_path, [[protocol(features=["columnMapping"]), metadata_line, line]])
 
 
 def test_rule_29_users_see_logical_names(mapped: Path) -> None:
@@ -97,17 +97,17 @@ def test_rule_29_users_see_logical_names(mapped: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"),
+    ("where", "paths"),
     [("part = 'x'", ["a"]), ("part = 'y'", []), ("id = 7", ["a"]), ("id > 9", [])],
 )
 def test_rule_29_conditions_on_logical_names_use_physical_ones(
-    mapped: Path, where: str, kept: list[str]
+    mapped: Path, where: str, paths: list[str]
 ) -> None:
-    assert _kept(mapped, where) == kept
+    assert _kept(mapped, where) == paths
 
 
 @pytest.mark.parametrize(
-    ("tight", "nulls", "where", "kept"),
+    ("tight", "nulls", "where", "paths"),
     [
         ({}, 0, "id IS NULL", []),
         ({}, 3, "id IS NULL", ["a"]),
@@ -119,27 +119,27 @@ def test_rule_29_conditions_on_logical_names_use_physical_ones(
     ],
 )
 def test_rule_30_wide_bounds_prove_only_that_no_or_all_values_are_null(
-    tmp_path: Path, tight: dict[str, bool], nulls: int, where: str, kept: list[str]
+    tmp_path: Path, tight: dict[str, bool], nulls: int, where: str, paths: list[str]
 ) -> None:
     stats = _stats(numRecords=10, nullCount={"id": nulls}, **tight)
     _write(tmp_path, {"id": "long"}, add("a", stats=stats), by=[])
-    assert _kept(tmp_path, where) == kept
+    assert _kept(tmp_path, where) == paths
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"),
+    ("where", "paths"),
     [
         ("t > TIMESTAMP '2024-01-01T00:00:00.123500Z'", ["a"]),
         ("t >= TIMESTAMP '2024-01-01T00:00:00.124000Z'", []),
     ],
 )
 def test_rule_31_a_timestamp_maximum_may_be_too_low_by_less_than_1_ms(
-    tmp_path: Path, where: str, kept: list[str]
+    tmp_path: Path, where: str, paths: list[str]
 ) -> None:
     bound = {"t": "2024-01-01T00:00:00.123Z"}
     stats = _stats(numRecords=1, minValues=bound, maxValues=bound, nullCount={"t": 0})
     _write(tmp_path, {"t": "timestamp"}, add("a", stats=stats), by=[])
-    assert _kept(tmp_path, where) == kept
+    assert _kept(tmp_path, where) == paths
 
 
 @pytest.mark.parametrize(

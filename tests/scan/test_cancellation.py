@@ -83,12 +83,12 @@ def closed_while_waiting(items: Any, measure: Callable[[], float]) -> float:
 
     That thread gets a `ReaderClosedError`, because there may have been more items.
     """
-    told = threading.Event()
+    raised = threading.Event()
 
     def consume() -> None:
         with pytest.raises(ReaderClosedError):
             next(items)
-        told.set()
+        raised.set()
 
     consumer = threading.Thread(target=consume)
     consumer.start()
@@ -96,9 +96,9 @@ def closed_while_waiting(items: Any, measure: Callable[[], float]) -> float:
     assert consumer.is_alive()
     before = measure()
     items.close()
-    done = measure() - before
-    assert told.wait(5)
-    return done
+    result = measure() - before
+    assert raised.wait(5)
+    return result
 
 
 @pytest.mark.parametrize("strategy", ["reverse", "forward"])
@@ -116,8 +116,8 @@ def test_an_interrupted_list_is_neither_cached_nor_compared_with_the_checksum(fo
     scan = scan_of(store, folder, events)
     closed_while_waiting(scan.batches(), store.reads)
     assert not any(isinstance(event, ChecksumMismatched) for event in events)
-    found = [batch.num_rows for batch in scan.batches()]
-    assert (found, scan.metrics.counts.listing_cache_hits) == ([], 0)
+    sizes = [batch.num_rows for batch in scan.batches()]
+    assert (sizes, scan.metrics.counts.listing_cache_hits) == ([], 0)
 
 
 def test_closing_does_not_wait_for_a_store_that_hangs(folder: Path) -> None:
@@ -183,11 +183,11 @@ def test_many_scans_time_out_at_once(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["batches", "rows"])
 def test_a_reporter_may_close_the_scan_it_reports(folder: Path, kind: str) -> None:
-    heard: list[Event] = []
+    events: list[Event] = []
     opened: list[Any] = []
 
     def close(event: Event) -> None:
-        heard.append(event)
+        events.append(event)
         for reader in opened:
             reader.close()
 
@@ -198,7 +198,7 @@ def test_a_reporter_may_close_the_scan_it_reports(folder: Path, kind: str) -> No
         opened.append(snapshot.scan(where=NO_FILE).batches())
     with pytest.raises(ReaderClosedError):
         list(opened[0])
-    assert sum(isinstance(event, LogReplayCompleted) for event in heard) == 1
+    assert sum(isinstance(event, LogReplayCompleted) for event in events) == 1
 
 
 def test_closing_ends_rows_if_none_matches(tmp_path: Path) -> None:

@@ -18,12 +18,14 @@ def table(tmp_path: Path) -> Path:
     return write_history(tmp_path, history)
 
 
-def told(table: Path, start: int, end: int | None = None) -> list[tuple[int, ChangeKind, str]]:
+def changes_of(
+    table: Path, start: int, end: int | None = None
+) -> list[tuple[int, ChangeKind, str]]:
     return [(c.version, c.kind, c.path) for c in Table(table).changes(start, end)]
 
 
 def test_changes_come_oldest_first_with_their_version(table: Path) -> None:
-    assert told(table, 0, 1) == [
+    assert changes_of(table, 0, 1) == [
         (0, ChangeKind.ADDED, "a"),
         (0, ChangeKind.ADDED, "b"),
         (1, ChangeKind.ADDED, "c"),
@@ -32,7 +34,10 @@ def test_changes_come_oldest_first_with_their_version(table: Path) -> None:
 
 
 def test_the_end_is_the_newest_version_by_default(table: Path) -> None:
-    assert told(table, 2) == [(2, ChangeKind.REMOVED, "b"), (2, ChangeKind.CDC, "_change_data/c")]
+    assert changes_of(table, 2) == [
+        (2, ChangeKind.REMOVED, "b"),
+        (2, ChangeKind.CDC, "_change_data/c"),
+    ]
 
 
 def test_each_commit_is_read_once(table: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_cached_list_is_one_event_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "how"),
+    ("scan_options", "read_options"),
     [
         ({"where": "part = 'x'"}, {}),
         ({"strategy": "forward"}, {}),
@@ -84,12 +84,12 @@ def test_a_cached_list_is_one_event_too(folder: Path) -> None:
     ids=str,
 )
 def test_another_request_is_another_list(
-    folder: Path, asked: dict[str, object], how: dict[str, object]
+    folder: Path, scan_options: dict[str, object], read_options: dict[str, object]
 ) -> None:
     table = Table(folder)
     hits(table.snapshot().scan())
-    assert hits(table.snapshot().scan(**asked), **how) == 0  # type: ignore[arg-type]
-    assert hits(table.snapshot().scan(**asked), **how) == 1  # type: ignore[arg-type]
+    assert hits(table.snapshot().scan(**scan_options), **read_options) == 0  # type: ignore[arg-type]
+    assert hits(table.snapshot().scan(**scan_options), **read_options) == 1  # type: ignore[arg-type]
 
 
 def test_each_version_has_its_own(folder: Path) -> None:

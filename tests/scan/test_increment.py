@@ -226,7 +226,7 @@ def test_a_version_is_a_whole_number(table: Path, version: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "version", "told"),
+    ("options", "version", "message"),
     [
         ({}, 0, "version is 1, not 0"),
         ({"where": "id = 1"}, 1, "where is 'id = 1', not None"),
@@ -234,11 +234,11 @@ def test_a_version_is_a_whole_number(table: Path, version: Any) -> None:
     ],
 )
 def test_a_list_that_contradicts_its_label_is_refused(
-    table: Path, options: dict[str, Any], version: int, told: str
+    table: Path, options: dict[str, Any], version: int, message: str
 ) -> None:
     source = Table(table)
     old = list(source.snapshot(version=1).scan(**options).batches())
-    with pytest.raises(IncrementRefusedError, match=told):
+    with pytest.raises(IncrementRefusedError, match=message):
         list(source.snapshot().scan().since(old, version=version))
 
 
@@ -252,10 +252,10 @@ def test_the_list_of_another_table_is_refused(table: Path, tmp_path: Path) -> No
 
 def test_a_list_keeps_its_label_in_a_file(table: Path, tmp_path: Path) -> None:
     scan = Table(table).snapshot(version=1).scan(where="id = 1")
-    kept = tmp_path / "files.parquet"
-    pq.write_table(pa.Table.from_batches(scan.batches(), schema=scan.arrow_schema()), kept)
+    file = tmp_path / "files.parquet"
+    pq.write_table(pa.Table.from_batches(scan.batches(), schema=scan.arrow_schema()), file)
     with pytest.raises(IncrementRefusedError, match="where is 'id = 1'"):
-        list(Table(table).snapshot().scan().since(pq.read_table(kept), version=1))
+        list(Table(table).snapshot().scan().since(pq.read_table(file), version=1))
 
 
 def test_a_list_without_a_label_is_taken_as_the_caller_describes_it(table: Path) -> None:

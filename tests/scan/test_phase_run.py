@@ -70,17 +70,17 @@ def paths(batches: Iterable[ActionBatch]) -> list[str]:
 def step(table: Table, scan: Scan) -> tuple[list[str], list[Event]]:
     """Run every phase by hand; return the paths and the events of the phases that produce them."""
     events: list[Event] = []
-    found: list[str] = []
+    listed: list[str] = []
     phase = scan.run().phase
     while not isinstance(phase, Terminus):
         if isinstance(phase, CommitReplay | CheckpointReplay):
             run = PhaseRun(phase, executor=table.executor, reporter=events.append)
-            found += paths(run)
+            listed += paths(run)
             phase = run.next_phase
         else:
             assert isinstance(phase, Consume)
             phase = phase.next(list(table.executor.execute(phase.plan())))
-    return found, events
+    return listed, events
 
 
 def total(events: Iterable[Event]) -> dict[str, int]:
@@ -96,11 +96,11 @@ def rows(counts: Counts) -> dict[str, int]:
 
 
 def test_each_phase_reports_its_counts_once(table: Table) -> None:
-    found, events = step(table, table.snapshot().scan())
+    listed, events = step(table, table.snapshot().scan())
     sequential, parallel = events
     assert isinstance(sequential, LogReplayCompleted)
     assert isinstance(parallel, LogReplayCompleted)
-    assert sorted(found) == ["f1", "f2", "f3", "f4", "f5", "g", "h"]
+    assert sorted(listed) == ["f1", "f2", "f3", "f4", "f5", "g", "h"]
     assert (sequential.phase, parallel.phase) == (ReplayPhase.SEQUENTIAL, ReplayPhase.PARALLEL)
     assert (sequential.counts.adds_emitted, parallel.counts.adds_emitted) == (3, 4)
     assert (sequential.counts.rows_from_json, parallel.counts.rows_from_json) == (4, 0)
@@ -116,8 +116,8 @@ def test_the_counts_of_all_phases_are_those_of_the_scan(plan: Plan) -> None:
     with plan.on_disk() as folder:
         table = Table(folder)
         scan = table.snapshot().scan(where="n = 1 OR id > 20")
-        found, events = step(table, scan)
-        assert sorted(found) == sorted(file.path for file in scan)
+        listed, events = step(table, scan)
+        assert sorted(listed) == sorted(file.path for file in scan)
         assert total(events) == rows(scan.metrics.counts)
 
 
@@ -164,14 +164,14 @@ def test_workers_count_from_zero_and_their_counts_add_up(table: Table) -> None:
     whole = PhaseRun(phase, executor=table.executor)
     expected = sorted(paths(whole))
     events: list[Event] = []
-    found: list[str] = []
+    listed: list[str] = []
     for share in share_leaves(phase, workers=2):
         sent = pickle.loads(pickle.dumps(share))
         engine = pickle.loads(pickle.dumps(table.executor))
         with PhaseRun(sent, executor=engine, reporter=events.append) as run:
-            found += paths(run)
+            listed += paths(run)
         assert isinstance(run.next_phase, Terminus)
-    assert sorted(found) == expected
+    assert sorted(listed) == expected
     assert total(events) == rows(whole.counts)
     sizes = {event.dedup_hashmap_size for event in events if isinstance(event, LogReplayCompleted)}
     assert (len(events), sizes) == (2, {4})

@@ -27,9 +27,9 @@ def reader_threads() -> list[str]:
     return [t.name for t in threading.enumerate() if t.name.startswith("headrace")]
 
 
-def numbers(made: list[int], *, last: int = 1000) -> Generator[int, None, None]:
+def numbers(produced: list[int], *, last: int = 1000) -> Generator[int, None, None]:
     for number in range(last):
-        made.append(number)
+        produced.append(number)
         yield number
 
 
@@ -38,17 +38,17 @@ def test_everything_arrives_in_order() -> None:
 
 
 def test_nothing_is_read_before_the_first_item_is_requested() -> None:
-    made: list[int] = []
-    BatchReader(numbers(made))
-    assert made == []
+    produced: list[int] = []
+    BatchReader(numbers(produced))
+    assert produced == []
 
 
 def test_a_slow_consumer_delays_the_reader() -> None:
-    made: list[int] = []
-    with BatchReader(numbers(made)) as reader:
+    produced: list[int] = []
+    with BatchReader(numbers(produced)) as reader:
         next(reader)
         time.sleep(0.1)
-        assert len(made) <= 5
+        assert len(produced) <= 5
 
 
 def test_closing_stops_the_reader_at_once() -> None:
@@ -144,14 +144,14 @@ def test_a_signal_handler_may_close_the_reader_at_any_line() -> None:
 
 def test_several_consumers_share_the_items_and_all_reach_the_end() -> None:
     for _ in range(10):
-        reader, taken = BatchReader(numbers([], last=200)), list[int]()
-        consumers = [threading.Thread(target=taken.extend, args=(reader,)) for _ in range(4)]
+        reader, items = BatchReader(numbers([], last=200)), list[int]()
+        consumers = [threading.Thread(target=items.extend, args=(reader,)) for _ in range(4)]
         for consumer in consumers:
             consumer.start()
         for consumer in consumers:
             consumer.join(5)
         assert not any(consumer.is_alive() for consumer in consumers)
-        assert sorted(taken) == list(range(200))
+        assert sorted(items) == list(range(200))
 
 
 @pytest.mark.parametrize("iterate", [one_by_one, in_bulk])
@@ -225,11 +225,11 @@ def test_batches_can_be_iterated_in_asyncio(table: Table) -> None:
 def test_async_with_ends_the_reader_of_batches_that_are_left_early(table: Table) -> None:
     async def first() -> int:
         async with table.snapshot().scan().batches() as batches:
-            found = await anext(aiter(batches))
+            batch = await anext(aiter(batches))
         assert reader_threads() == []
         with pytest.raises(ReaderClosedError):
             next(batches)
-        return int(found.num_rows)
+        return int(batch.num_rows)
 
     assert asyncio.run(first()) == 20
 
@@ -305,12 +305,12 @@ def test_asyncio_can_stop_early(table: Table) -> None:
 def test_asyncio_returns_the_files_before_a_failure_like_a_loop(table: Table) -> None:
     snapshot = table.snapshot()
     commit_path(Path(table.uri), 3).write_bytes(b"{")
-    found: list[str] = []
+    listed: list[str] = []
 
     async def collect() -> None:
         async for file in snapshot.scan():
-            found.append(file.path)  # noqa: PERF401  (what came before the error is wanted)
+            listed.append(file.path)  # noqa: PERF401  (what came before the error is wanted)
 
     with pytest.raises(SnapshotExpiredError):
         asyncio.run(collect())
-    assert found == [f"{version}-{i}" for version in range(19, 3, -1) for i in range(20)]
+    assert listed == [f"{version}-{i}" for version in range(19, 3, -1) for i in range(20)]

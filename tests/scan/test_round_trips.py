@@ -161,8 +161,8 @@ def test_refreshing_reads_only_the_new_commits(table: Path, store: RoundTripStor
 def test_time_travel_lists_the_log_once(table: Path, store: RoundTripStore) -> None:
     for version in range(COMMITS):
         write_commit(table, version, HISTORY[version], modified_ms=1_000_000 * (version + 1))
-    asked = Table(store.root, store=store).snapshot(as_of="1970-01-01T12:00:00Z")
-    assert asked.version == 42
+    snapshot = Table(store.root, store=store).snapshot(as_of="1970-01-01T12:00:00Z")
+    assert snapshot.version == 42
     assert store.requests.count("_delta_log") == 1
     commits = [path for path in store.requests if path.endswith(".json")]
     assert len(commits) == len(set(commits)) == AFTER_BASE

@@ -29,35 +29,35 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("rule", "strategy", "asked"),
+    ("rule", "strategy", "options"),
     [
-        ("asked", Strategy.FORWARD, {"strategy": "forward"}),
-        ("asked", Strategy.REVERSE, {"strategy": Strategy.REVERSE}),
+        ("options", Strategy.FORWARD, {"strategy": "forward"}),
+        ("options", Strategy.REVERSE, {"strategy": Strategy.REVERSE}),
         ("limit", Strategy.REVERSE, {"limit": 1}),
         ("predicate", Strategy.REVERSE, {"where": "id = 1"}),
         ("whole-table", Strategy.REVERSE, {}),
     ],
 )
 def test_a_rule_chooses_the_strategy(
-    table: Path, rule: str, strategy: Strategy, asked: dict[str, object]
+    table: Path, rule: str, strategy: Strategy, options: dict[str, object]
 ) -> None:
-    decision = Table(table).snapshot().scan(**asked).decision  # type: ignore[arg-type]
+    decision = Table(table).snapshot().scan(**options).decision  # type: ignore[arg-type]
     assert (decision.rule, decision.strategy) == (rule, strategy)
     assert decision.commit_files == 1
     assert decision.checkpoint_bytes > 0
 
 
 @pytest.mark.parametrize(
-    ("asked", "files", "opened"),
+    ("options", "files", "opened"),
     [({}, 2, 2), ({"strategy": "forward"}, 2, 4), ({"tripwire": "strict"}, 4, 5)],
 )
 def test_the_decision_announces_the_files_that_are_read(
-    table: Path, asked: dict[str, Any], files: int, opened: int
+    table: Path, options: dict[str, Any], files: int, opened: int
 ) -> None:
     history = [*HISTORY, [add("e")], [add("f")]]
     write_history(table, history)
     write_compaction(table, 2, 3, history)
-    scan = Table(table).snapshot().scan(**asked)
+    scan = Table(table).snapshot().scan(**options)
     list(scan)
     assert (scan.decision.commit_files, scan.metrics.counts.commits_scanned) == (files, opened)
 

@@ -38,11 +38,11 @@ def test_batches_have_the_files_of_iteration_in_their_order(
 ) -> None:
     scan = lake(tmp_path, removed=removed).snapshot().scan(leaf_parallelism=1)
     batches = list(scan.batches())
-    found = [row for batch in batches for row in batch.to_pylist()]
+    rows = [row for batch in batches for row in batch.to_pylist()]
     assert [
-        (row["path"], row["size_bytes"], row["typed_partition_values"]["n"]) for row in found
+        (row["path"], row["size_bytes"], row["typed_partition_values"]["n"]) for row in rows
     ] == [(file.path, file.size_bytes, file.typed_partition_values["n"]) for file in scan]
-    assert len(found) == FILES - len(removed) == scan.count()
+    assert len(rows) == FILES - len(removed) == scan.count()
     assert all(batch.num_rows for batch in batches)
 
 

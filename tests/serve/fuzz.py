@@ -52,13 +52,15 @@ def fuzz_interface() -> None:
 
 def _about_one_table(description: dict[str, Any]) -> dict[str, Any]:
     """Restrict the description to one table, so that most requests reach it."""
-    found: dict[str, Any] = json.loads(json.dumps(description))
-    found["components"]["schemas"]["Request"]["properties"]["table"] = {"enum": ["lake/events"]}
-    for path in found["paths"].values():
+    restricted: dict[str, Any] = json.loads(json.dumps(description))
+    restricted["components"]["schemas"]["Request"]["properties"]["table"] = {
+        "enum": ["lake/events"]
+    }
+    for path in restricted["paths"].values():
         for parameter in path["get"].get("parameters", []):
             if parameter["name"] == "table":
                 parameter["schema"] = {"enum": ["lake/events"]}
-    return found
+    return restricted
 
 
 def fuzz_predicates() -> None:

@@ -13,10 +13,10 @@ Listing = dict[str, list[str]]
 
 def small_tables() -> list[Fixture]:
     """Return the conformance tables, except those with very many files."""
-    found = fixture_params()
-    if any(parameter.marks for parameter in found):
+    params = fixture_params()
+    if any(parameter.marks for parameter in params):
         pytest.skip("HEADRACE_TABLES is not set")
-    return [p.values[0] for p in found if not p.values[0].is_large]
+    return [p.values[0] for p in params if not p.values[0].is_large]
 
 
 def parse_listing(text: str) -> Listing:

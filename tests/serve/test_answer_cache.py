@@ -167,9 +167,9 @@ def test_an_answer_that_is_too_large_drops_the_others_only_once(events: Path) ->
         drain(service.open(make_request("lake/events")))
         drain(service.open(small))
     drain(service.open(make_request("lake/events")))
-    kept = service.open(small)
-    drain(kept)
-    assert kept.is_cached
+    cached = service.open(small)
+    drain(cached)
+    assert cached.is_cached
 
 
 def test_one_of_several_streams_is_recorded(events: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,9 +35,9 @@ def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_host_program_gets_the_documented_results(library: Path, lake: Path) -> None:
-    done = run(compile_program(HOST, library), str(lake / "events"))
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
+    result = run(compile_program(HOST, library), str(lake / "events"))
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
         "all 156",
         "again 156",
         "limit 7",
@@ -64,22 +64,22 @@ def test_a_library_without_headrace_reports_it(library: Path, lake: Path, tmp_pa
     program = compile_program(library / "example.c", library)
     (tmp_path / "headrace").mkdir()
     (tmp_path / "headrace" / "__init__.py").write_text("raise ImportError('not this one')")
-    done = subprocess.run(
+    result = subprocess.run(
         [program, str(lake / "events")],
         env={"HEADRACE_PYTHONPATH": str(tmp_path)},
         check=False,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert "START" in done.stderr
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert "START" in result.stderr
 
 
 def test_a_c_program_lists_the_files_of_the_library(library: Path) -> None:
     folders = [str(fixture.table) for fixture in small_tables()]
-    done = run(compile_program(LISTER, library), *folders)
-    assert {name: expected_listing(Path(name)) for name in folders} == parse_listing(done.stdout)
+    result = run(compile_program(LISTER, library), *folders)
+    assert {name: expected_listing(Path(name)) for name in folders} == parse_listing(result.stdout)
 
 
 def test_the_library_is_built_under_both_names(library: Path) -> None:

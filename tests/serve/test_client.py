@@ -54,7 +54,7 @@ def test_connect_finds_flight_from_the_http_address(server: RunningServer) -> No
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {},
         {"where": WHERE},
@@ -67,9 +67,9 @@ def test_connect_finds_flight_from_the_http_address(server: RunningServer) -> No
     ids=str,
 )
 def test_files_are_those_of_the_library(
-    remote: RemoteSnapshot, local: headrace.Snapshot, asked: dict[str, Any]
+    remote: RemoteSnapshot, local: headrace.Snapshot, options: dict[str, Any]
 ) -> None:
-    assert file_rows(remote.scan(**asked)) == file_rows(local.scan(**asked))
+    assert file_rows(remote.scan(**options)) == file_rows(local.scan(**options))
 
 
 def test_a_remote_snapshot_equals_the_local_one(
@@ -85,8 +85,8 @@ def test_a_remote_snapshot_equals_the_local_one(
 
 
 def test_rows_are_those_of_the_library(remote: RemoteSnapshot, local: headrace.Snapshot) -> None:
-    asked: dict[str, Any] = {"where": WHERE, "columns": ["id", "city"]}
-    assert remote.rows(**asked).read_all() == local.rows(**asked).read_all()
+    options: dict[str, Any] = {"where": WHERE, "columns": ["id", "city"]}
+    assert remote.rows(**options).read_all() == local.rows(**options).read_all()
 
 
 def test_older_versions_are_served(connection: Connection, lake: Path) -> None:

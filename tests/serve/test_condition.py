@@ -31,10 +31,10 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
     ],
 )
 def test_a_predicate_is_translated_to_this_condition(predicate: Any, condition: str | None) -> None:
-    found = parse_condition(json.dumps(predicate))
+    translated = parse_condition(json.dumps(predicate))
     plain = None if condition is None else condition.replace("((((", "((").replace("))))", "))")
-    assert found is None or parse_predicate(found) == parse_predicate(plain or "")
-    assert (found is None) == (plain is None)
+    assert translated is None or parse_predicate(translated) == parse_predicate(plain or "")
+    assert (translated is None) == (plain is None)
 
 
 def test_numbers_keep_their_spelling() -> None:

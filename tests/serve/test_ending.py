@@ -169,15 +169,15 @@ def test_more_streams_than_slots_are_refused(slow: tuple[RunningServer, Slowness
     server, _ = slow
     with flight_of(server) as connected:
         scan = connected.table("lake/slow").snapshot().scan()
-        taken = [scan.batches() for _ in range(3)]
-        for batches in taken:
+        streams = [scan.batches() for _ in range(3)]
+        for batches in streams:
             next(batches)
         with pytest.raises(ServerBusyError):
             next(scan.batches())
         url = f"http://127.0.0.1:{server.http_port}/v1/files?table=lake/slow"
         response = httpx.get(url, trust_env=False)
         assert (response.status_code, response.headers["retry-after"]) == (503, "1")
-        for batches in taken:
+        for batches in streams:
             batches.close()
         wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
         batches = scan.batches()
@@ -298,8 +298,8 @@ def test_workers_share_http_have_their_own_flight_ports_and_end_with_sigterm(lak
         with Connection(f"grpc://127.0.0.1:{port + 2}") as other:
             batches = RemoteBatches(other, tickets[:1])  # tickets from the first worker
             assert sum(batch.num_rows for batch in batches) == 156
-        with Connection(f"http://127.0.0.1:{port}") as found:
-            assert found.location.endswith((f":{port + 1}", f":{port + 2}"))
+        with Connection(f"http://127.0.0.1:{port}") as connection:
+            assert connection.location.endswith((f":{port + 1}", f":{port + 2}"))
         assert process.poll() is None
     finally:
         process.send_signal(signal.SIGTERM)

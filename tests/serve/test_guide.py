@@ -57,8 +57,8 @@ def test_the_snippet_for_javascript_runs(server: RunningServer, tmp_path: Path) 
     (code,) = snippets("clients.md", language="javascript")
     program = tmp_path / "snippet.mjs"
     program.write_text(addressed(code, server), encoding="utf-8")
-    done = subprocess.run(["node", program], check=True, capture_output=True, text=True)
-    assert len(done.stdout.splitlines()) == 156
+    result = subprocess.run(["node", program], check=True, capture_output=True, text=True)
+    assert len(result.stdout.splitlines()) == 156
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")

@@ -69,9 +69,13 @@ def test_a_folder_whose_name_is_not_utf8_does_not_hide_the_tables(
 @pytest.mark.parametrize("accept", ["application/x-ndjson", "application/vnd.apache.arrow.stream"])
 def test_head_returns_the_headers_and_reads_nothing(server: RunningServer, accept: str) -> None:
     url = url_of(server, "/v1/files?table=lake/events")
-    found = httpx.head(url, headers={"accept": accept}, trust_env=False)
-    assert (found.status_code, found.headers["content-type"], found.content) == (200, accept, b"")
-    assert "content-length" not in found.headers
+    response = httpx.head(url, headers={"accept": accept}, trust_env=False)
+    assert (response.status_code, response.headers["content-type"], response.content) == (
+        200,
+        accept,
+        b"",
+    )
+    assert "content-length" not in response.headers
     assert httpx.head(url_of(server, "/v1/files?table=no"), trust_env=False).status_code == 404
 
 
@@ -177,9 +181,9 @@ def test_an_absolute_path_that_leaves_its_root_again_is_refused(
         write_history(root / f"t{number}", [[protocol(), created, add(path, size=100)]])
     server = start(roots=(f"lake={root}",))
     for number in range(len(paths)):
-        asked = {"table": f"lake/t{number}"}
+        params = {"table": f"lake/t{number}"}
         if columns is not None and kind == "files":
-            asked["columns"] = columns
-        response = httpx.get(url_of(server, f"/v1/{kind}"), params=asked, trust_env=False)
+            params["columns"] = columns
+        response = httpx.get(url_of(server, f"/v1/{kind}"), params=params, trust_env=False)
         assert response.status_code == 502, response.text
         assert response.json()["error"]["code"] == "UNSAFE_PATH"

@@ -69,8 +69,11 @@ def test_the_format_is_the_preferred_one(
 
 
 def test_a_snapshot_is_described(http: httpx.Client) -> None:
-    found = http.get("/v1/snapshot", params=TABLE | {"version": "3"}).json()
-    assert (found["version"], found["metadata"]["partitionColumns"]) == (3, ["date", "city"])
+    description = http.get("/v1/snapshot", params=TABLE | {"version": "3"}).json()
+    assert (description["version"], description["metadata"]["partitionColumns"]) == (
+        3,
+        ["date", "city"],
+    )
 
 
 def test_health_readiness_and_metrics_are_served(http: httpx.Client) -> None:
@@ -130,7 +133,7 @@ def test_curl_lists_the_files_of_the_library(
     if fixture.is_large:
         pytest.skip("too large for JSON in a gate")
     name = f"tables/{fixture.table.relative_to(fixture_tables)}"
-    done = subprocess.run(
+    result = subprocess.run(
         [
             "curl",
             "-sSG",
@@ -146,10 +149,10 @@ def test_curl_lists_the_files_of_the_library(
         capture_output=True,
         text=True,
     )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
     try:
-        found = headrace.Table(fixture.table).snapshot().scan().batches(columns=["uri"])
-        expected = sorted(uri for batch in found for uri in batch["uri"].to_pylist())
+        batches = headrace.Table(fixture.table).snapshot().scan().batches(columns=["uri"])
+        expected = sorted(uri for batch in batches for uri in batch["uri"].to_pylist())
     except headrace.HeadraceError as error:
         refused: dict[str, Any] = lines[-1].get("error") or lines[-1]["$error"]
         if refused["code"] == error.code:

@@ -34,10 +34,10 @@ def served(start: Start, tmp_path: Path) -> RunningServer:
     return start(roots=(f"lake={tmp_path}",))
 
 
-def list_files(server: RunningServer, **asked: Any) -> list[str]:
+def list_files(server: RunningServer, **options: Any) -> list[str]:
     response = httpx.get(
         f"http://127.0.0.1:{server.http_port}/v1/files",
-        params={"table": "lake/events", "columns": "path", **asked},
+        params={"table": "lake/events", "columns": "path", **options},
         trust_env=False,
     )
     *files, last = map(json.loads, response.text.splitlines())
@@ -45,13 +45,13 @@ def list_files(server: RunningServer, **asked: Any) -> list[str]:
     return sorted(file["path"] for file in files)
 
 
-@pytest.mark.parametrize("asked", [{}, {"version": "2"}, {"as_of": "2100-01-01"}])
+@pytest.mark.parametrize("options", [{}, {"version": "2"}, {"as_of": "2100-01-01"}])
 def test_files_are_those_of_the_new_table(
-    served: RunningServer, tmp_path: Path, asked: dict[str, str]
+    served: RunningServer, tmp_path: Path, options: dict[str, str]
 ) -> None:
-    assert list_files(served, **asked) == ["old-1", "old-2"]
+    assert list_files(served, **options) == ["old-1", "old-2"]
     write_table(tmp_path, "new-1", "new-2", table_id="new")
-    assert list_files(served, **asked) == ["new-1", "new-2"]
+    assert list_files(served, **options) == ["new-1", "new-2"]
 
 
 def test_a_version_of_only_the_old_table_is_not_found(

@@ -73,9 +73,9 @@ def test_a_hostile_log_in_a_bucket_reaches_nothing_else(
     name = f"hostile{len(path)}"
     s3.upload(write_history(tmp_path / name, [[*opening(), add(path)]]), f"served/{name}")
     for columns in ("path", "uri"):
-        asked = {"table": f"lake/{name}", "columns": columns}
+        request = {"table": f"lake/{name}", "columns": columns}
         url = f"http://127.0.0.1:{bucket.http_port}/v1/files"
-        response = httpx.get(url, params=asked, trust_env=False)
+        response = httpx.get(url, params=request, trust_env=False)
         assert response.status_code == 502, response.text
         assert SECRET_KEY not in response.text
         assert s3.endpoint not in response.text
@@ -130,7 +130,7 @@ def test_a_catalog_keeps_few_tables_and_versions_and_serves_fresh_ones(tmp_path:
     for name in "abc":
         for version in (0, 1, None):
             catalog.snapshot(make_request(f"lake/{name}", version=version))
-    kept = (catalog._newest, catalog._tables, catalog._pinned)
-    assert [len(values._values) for values in kept] == [2, 2, 2]
+    caches = (catalog._newest, catalog._tables, catalog._pinned)
+    assert [len(values._values) for values in caches] == [2, 2, 2]
     write_commit(tmp_path / "c", 2, [add("z")])
     assert catalog.snapshot(make_request("lake/c")).version == 2

@@ -45,9 +45,9 @@ def location(server: RunningServer, *, scheme: str = "grpc") -> str:
     return f"{scheme}://127.0.0.1:{server.flight_port}"
 
 
-def get(server: RunningServer, path: str = "/v1/files", **asked: Any) -> httpx.Response:
+def get(server: RunningServer, path: str = "/v1/files", **options: Any) -> httpx.Response:
     url = f"http://127.0.0.1:{server.http_port}{path}"
-    return httpx.get(url, trust_env=False, **asked)
+    return httpx.get(url, trust_env=False, **options)
 
 
 @pytest.mark.parametrize("token", [None, "wrong-token-of-tests", TOKEN[:-1], TOKEN + "x"])
@@ -88,8 +88,8 @@ def read(connected: Connection, ticket: bytes) -> list[Any]:
 
 def ticket_of(connected: Connection) -> bytes:
     scan = connected.table("lake/events").snapshot().scan()
-    found: bytes = scan._info.endpoints[0].ticket.ticket
-    return found
+    ticket: bytes = scan._info.endpoints[0].ticket.ticket
+    return ticket
 
 
 def test_a_ticket_grants_its_stream(tester: Connection) -> None:
@@ -201,10 +201,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]
 def test_a_hostile_log_reaches_nothing_outside(
     hostile: RunningServer, path: str, kind: str, columns: str | None
 ) -> None:
-    asked = {"table": f"lake/t{HOSTILE.index(path)}"}
+    params = {"table": f"lake/t{HOSTILE.index(path)}"}
     if columns is not None:
-        asked["columns"] = columns
-    response = get(hostile, f"/v1/{kind}", params=asked)
+        params["columns"] = columns
+    response = get(hostile, f"/v1/{kind}", params=params)
     assert response.status_code == 502, response.text
     assert response.json()["error"]["code"] in {"UNSAFE_PATH", "UNSUPPORTED_STORE"}
     assert "42" not in response.text

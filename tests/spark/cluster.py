@@ -61,6 +61,6 @@ def _wait_for(log: Path, text: str) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind((HOST, 0))
+        return int(listener.getsockname()[1])

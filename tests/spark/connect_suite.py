@@ -177,12 +177,12 @@ def test_the_server_reports_progress(remote: SparkSession) -> None:
 
 def test_a_checkpoint_is_replayed_by_workers(remote: SparkSession, tmp_path: Path) -> None:
     write_large_checkpoint(tmp_path, SIDECARS)
-    here: list[Event] = []
-    there: list[Event] = []
-    table = headrace.spark.open_table(remote, tmp_path, reporter=there.append)
+    local_events: list[Event] = []
+    spark_events: list[Event] = []
+    table = headrace.spark.open_table(remote, tmp_path, reporter=spark_events.append)
     assert sorted(file.path for file in table.snapshot().scan()) == NAMES
-    list(headrace.Table(tmp_path, reporter=here.append).snapshot().scan())
-    assert counted(there) == counted(here)
+    list(headrace.Table(tmp_path, reporter=local_events.append).snapshot().scan())
+    assert counted(spark_events) == counted(local_events)
     frame = headrace.spark.files(remote, tmp_path, columns=["path"])
     assert sorted(row.path for row in frame.collect()) == NAMES
 
@@ -204,8 +204,8 @@ def test_the_data_source_and_the_functions_of_sql(remote: SparkSession, tmp_path
     headrace.spark.register(remote)
     frame = remote.read.format("headrace").option("where", "city = 'Bern'").load(str(table))
     assert rows_of(frame) == kernel_rows(table, where="city = 'Bern'")
-    found = remote.sql(f"SELECT count(*) FROM headrace_files(path => '{table}')").collect()
-    assert found[0][0] == headrace.Table(table).snapshot().scan().count()
+    rows = remote.sql(f"SELECT count(*) FROM headrace_files(path => '{table}')").collect()
+    assert rows[0][0] == headrace.Table(table).snapshot().scan().count()
 
 
 def test_a_stream(remote: SparkSession, tmp_path: Path) -> None:

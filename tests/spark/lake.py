@@ -48,8 +48,8 @@ def _statistics(data: pa.Table) -> str:
     return json.dumps(
         {
             "numRecords": data.num_rows,
-            "minValues": {name: found["min"] for name, found in extremes.items()},
-            "maxValues": {name: found["max"] for name, found in extremes.items()},
+            "minValues": {name: bounds["min"] for name, bounds in extremes.items()},
+            "maxValues": {name: bounds["max"] for name, bounds in extremes.items()},
             "nullCount": {name: data[name].null_count for name in known},
         },
         default=lambda moment: moment.isoformat(),
@@ -78,8 +78,8 @@ def rows_of(frame: DataFrame) -> Rows:
 
 def kernel_rows(table: Path, **request: Any) -> Rows:
     """Return the same rows, read by the embedded reader."""
-    found = headrace.Table(table).snapshot().rows(**request).read_all()
-    return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
+    table_rows = headrace.Table(table).snapshot().rows(**request).read_all()
+    return sorted((tuple(row.values()) for row in table_rows.to_pylist()), key=repr)
 
 
 def files_read(frame: DataFrame) -> int:

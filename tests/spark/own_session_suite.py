@@ -42,13 +42,13 @@ def test_counts_of_a_task_that_died_are_not_added(patient: SparkSession, tmp_pat
     store = abroad.FailsOnce(str(table), name=last.name, marker=str(marker))
     # A single task reads everything, so it dies after it has produced most of its batches.
     executor = SparkExecutor(patient, embedded=wiring.open_executor(store))
-    here: list[Event] = []
-    there: list[Event] = []
-    scan = headrace.Table(table, executor=executor, reporter=there.append).snapshot().scan()
+    local_events: list[Event] = []
+    spark_events: list[Event] = []
+    scan = headrace.Table(table, executor=executor, reporter=spark_events.append).snapshot().scan()
     assert sorted(file.path for file in scan) == NAMES
     assert marker.exists()
-    list(headrace.Table(table, reporter=here.append).snapshot().scan())
-    assert counted(there) == counted(here)
+    list(headrace.Table(table, reporter=local_events.append).snapshot().scan())
+    assert counted(spark_events) == counted(local_events)
 
 
 def test_a_new_session_finds_the_data_source_by_itself(

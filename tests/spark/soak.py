@@ -100,11 +100,11 @@ def soak(folder: Path, *, kills: int, seed: int) -> Outcome:
     last = _start([*paths, "--finish", str(answer)])
     if last.wait(PATIENCE_S):
         raise RuntimeError("the last run failed")
-    found = Counter(json.loads(answer.read_text()))
+    ids = Counter(json.loads(answer.read_text()))
     return Outcome(
         rows=table.next_id,
-        lost=sorted(set(range(table.next_id)) - found.keys()),
-        doubled=sorted(number for number, times in found.items() if times > 1),
+        lost=sorted(set(range(table.next_id)) - ids.keys()),
+        doubled=sorted(number for number, times in ids.items() if times > 1),
         batches=batches,
     )
 
@@ -127,13 +127,13 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _session(leader: int) -> list[int]:
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with suppress(ProcessLookupError):
                 if os.getsid(int(entry.name)) == leader:
-                    found.append(int(entry.name))
-    return found
+                    pids.append(int(entry.name))
+    return pids
 
 
 def _batches(log: Path) -> int:

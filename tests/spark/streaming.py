@@ -31,8 +31,8 @@ def main() -> None:
         return
     writer.trigger(availableNow=True).start().awaitTermination()
     # Spark's own reader knows which files of the sink are valid: a killed task may leave others.
-    found = spark.read.schema(rows.schema).parquet(chosen.sink).select("id").toArrow()
-    chosen.finish.write_text(json.dumps(found["id"].to_pylist()))
+    ids = spark.read.schema(rows.schema).parquet(chosen.sink).select("id").toArrow()
+    chosen.finish.write_text(json.dumps(ids["id"].to_pylist()))
     spark.stop()
 
 

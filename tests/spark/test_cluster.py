@@ -43,7 +43,7 @@ def test_a_pinned_table_is_read_by_the_workers_of_a_cluster(tmp_path: Path) -> N
             text=True,
         )
     assert done.returncode == 0, done.stderr[-8000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert sorted(map(tuple, found["rows"]), key=repr) == kernel_rows(table)
-    assert found["pruned"] == [10038]
-    assert found["executors"] == 2
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert sorted(map(tuple, result["rows"]), key=repr) == kernel_rows(table)
+    assert result["pruned"] == [10038]
+    assert result["executors"] == 2

@@ -56,14 +56,14 @@ def test_partition_values_of_every_type_are_exact(
 ) -> None:
     pairs = VALUES[kind]
     table = write_partitions(tmp_path, kind, [*(text for text, _ in pairs), None, ""])
-    found = [row.p for row in headrace.spark.read(spark, table).orderBy("id").collect()]
+    values = [row.p for row in headrace.spark.read(spark, table).orderBy("id").collect()]
     expected: list[Any] = [Decimal(value) if "38" in kind else value for _, value in pairs]
     if kind == "timestamp":  # PySpark returns times in the driver's time zone
         expected = [
             value.replace(tzinfo=UTC).astimezone().replace(tzinfo=None) for value in expected
         ]
-    assert found == [*expected, None, None]
-    assert [type(value) for value in found[:-2]] == [type(value) for value in expected]
+    assert values == [*expected, None, None]
+    assert [type(value) for value in values[:-2]] == [type(value) for value in expected]
     nulls = headrace.spark.read(spark, table).where("p IS NULL")
     assert files_read(nulls) == 2
 
@@ -164,11 +164,11 @@ def test_mapped_columns_are_found_at_every_depth(
     frame = headrace.spark.read(spark, tmp_path)
     assert frame.columns == ["id", "col-1", "s", "day part"]
     expected = [tuple(row) for row in kernel_rows(tmp_path)]
-    found = [
+    rows = [
         (row[0], row[1], None if row[2] is None else row[2].asDict(), row[3])
         for row in frame.collect()
     ]
-    assert sorted(found, key=repr) == expected
+    assert sorted(rows, key=repr) == expected
     assert files_read(frame.where("id = 7")) == 1
     assert files_read(frame.where("`day part` = DATE '2026-03-01'")) == 1
     assert [row.y for row in frame.where("s.x = 60").select("s.y").collect()] == ["6"]

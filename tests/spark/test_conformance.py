@@ -22,8 +22,8 @@ def _has_rows(frame: DataFrame, expected: pa.Table) -> bool:
     if "variant" not in frame.schema.simpleString():
         return are_equal(frame.toArrow(), expected)
     # PySpark's Arrow conversion fails for null variants inside lists.
-    found = [_plain(row) for row in frame.collect()]
-    return bag(found, frame.columns) == bag(expected.to_pylist(), frame.columns)
+    rows = [_plain(row) for row in frame.collect()]
+    return bag(rows, frame.columns) == bag(expected.to_pylist(), frame.columns)
 
 
 def _plain(value: Any) -> Any:

@@ -63,8 +63,8 @@ def test_deleted_rows_are_not_returned_by_any_way_of_reading(
         assert frame.rdd.getNumPartitions() > 5
         assert rows_of(frame) == kernel_rows(tmp_path)
     finally:
-        for name, found in before.items():
-            spark.conf.set(name, str(found))
+        for name, expected_rows in before.items():
+            spark.conf.set(name, str(expected_rows))
 
 
 def test_filters_skip_files_and_row_groups_but_count_rows_from_the_start(
@@ -78,11 +78,11 @@ def test_filters_skip_files_and_row_groups_but_count_rows_from_the_start(
 
 def test_metadata_columns_describe_the_remaining_rows(spark: SparkSession, tmp_path: Path) -> None:
     frame = headrace.spark.read(spark, with_vectors(tmp_path)).where("p = 'odd' AND id < 20")
-    found = frame.select("id", "_metadata.row_index", "_metadata.file_name").collect()
-    assert [(row.id - 10, row.file_name) for row in found] == [
-        (row.row_index, "1.parquet") for row in found
+    rows = frame.select("id", "_metadata.row_index", "_metadata.file_name").collect()
+    assert [(row.id - 10, row.file_name) for row in rows] == [
+        (row.row_index, "1.parquet") for row in rows
     ]
-    assert [row.row_index for row in found] == [1, 2, 4, 5, 6, 7, 8]
+    assert [row.row_index for row in rows] == [1, 2, 4, 5, 6, 7, 8]
     names = {row[0].rpartition("/")[2] for row in frame.select(F.input_file_name()).collect()}
     assert names == {"1.parquet"}
 

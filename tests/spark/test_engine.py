@@ -95,17 +95,17 @@ NAMES = sorted(f"f{i}" for i in range(FILES))
 def test_a_random_history_has_the_same_files_and_counts_on_both_engines(
     spark: SparkSession, plan: Plan, where: str | None, strategy: str
 ) -> None:
-    here: list[Event] = []
-    there: list[Event] = []
+    local_events: list[Event] = []
+    spark_events: list[Event] = []
     with plan.on_disk() as table:
-        embedded = headrace.Table(table, reporter=here.append).snapshot()
-        on_spark = distributed(spark, table, there, task_bytes=1, wave_bytes=400).snapshot()
+        embedded = headrace.Table(table, reporter=local_events.append).snapshot()
+        on_spark = distributed(spark, table, spark_events, task_bytes=1, wave_bytes=400).snapshot()
         expected = file_rows(embedded.scan(where=where, strategy=strategy), AS_WRITTEN)
-        found = list(on_spark.scan(where=where, strategy=strategy))
-    assert file_rows(found, AS_WRITTEN) == expected
+        files = list(on_spark.scan(where=where, strategy=strategy))
+    assert file_rows(files, AS_WRITTEN) == expected
     if where is None:
-        assert by_key(found).keys() == plan.state(plan.latest).live.keys()
-    assert counted(there) == counted(here)
+        assert by_key(files).keys() == plan.state(plan.latest).live.keys()
+    assert counted(spark_events) == counted(local_events)
 
 
 @pytest.mark.property

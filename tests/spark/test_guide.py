@@ -37,7 +37,7 @@ def test_every_example_runs(page: Path, spark: SparkSession, tmp_path: Path) -> 
         with contextlib.redirect_stdout(printed):
             exec(compile(code, page.name, "exec"), names)
         shown = printed.getvalue()
-        told = OutputChecker().check_output(
+        matches = OutputChecker().check_output(
             block["output"] or "", shown, ELLIPSIS | NORMALIZE_WHITESPACE
         )
-        assert told or block["output"] is None, (code, shown)
+        assert matches or block["output"] is None, (code, shown)

@@ -48,11 +48,11 @@ def fake_java(folder: Path, answer: str) -> Path:
 def test_without_another_java_spark_runs_on_the_one_from_pip_and_restarts(
     no_java: Path,
 ) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", SCRIPT], check=False, capture_output=True, text=True
     )
-    first, second, end = done.stdout.splitlines()
-    assert first.startswith("rows 7 21."), done.stderr
+    first, second, end = result.stdout.splitlines()
+    assert first.startswith("rows 7 21."), result.stderr
     assert second == first
     assert end == "the session has been stopped"
     assert list(no_java.glob("headrace/java-*/bin/java"))

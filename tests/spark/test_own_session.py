@@ -11,5 +11,5 @@ import pytest
 def test_a_session_of_its_own() -> None:
     suite = Path(__file__).with_name("own_session_suite.py")
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", str(suite)]
-    done = subprocess.run(words, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-8000:]
+    result = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-8000:]

@@ -61,18 +61,18 @@ def spark_ids(frame: DataFrame, conditions: tuple[str, ...]) -> list[list[int] |
 def headrace_ids(snapshot: Snapshot, text: str, zone: str) -> list[int] | None:
     """Return the rows that Headrace returns, or None if it refuses the condition."""
     try:
-        meant = bind(
+        bound = bind(
             parse_predicate(text),
             schema=snapshot.logical_schema,
             partition_columns=snapshot.partition_columns,
             basis=Basis.VALUES,
             zone=parse_zone(zone),
         )
-        reader = snapshot.rows(where=str(meant), columns=["id"])
+        reader = snapshot.rows(where=str(bound), columns=["id"])
     except RequestError:
         return None
-    found: Any = reader.read_all()["id"].to_pylist()
-    return sorted(found)
+    ids: Any = reader.read_all()["id"].to_pylist()
+    return sorted(ids)
 
 
 @pytest.mark.property
@@ -86,14 +86,18 @@ def test_rows_are_those_for_which_spark_finds_a_condition_true(
     conditions = [condition(draw) for _ in range(CONDITIONS // len(SESSIONS) + 1)]
     snapshot = open_snapshot(table)
     frame = headrace.spark.read(session, table).persist()
-    given = {text: headrace_ids(snapshot, text, zone) for text in conditions}
-    asked = [text for text, ids in given.items() if ids is not None]
+    ids_by_condition = {text: headrace_ids(snapshot, text, zone) for text in conditions}
+    accepted = [text for text, ids in ids_by_condition.items() if ids is not None]
     expected: dict[str, list[int] | None] = {}
-    for start in range(0, len(asked), ASKED_AT_ONCE):
-        together = tuple(asked[start : start + ASKED_AT_ONCE])
+    for start in range(0, len(accepted), ASKED_AT_ONCE):
+        together = tuple(accepted[start : start + ASKED_AT_ONCE])
         expected |= dict(zip(together, spark_ids(frame, together), strict=True))
     frame.unpersist()
     judged = {text: ids for text, ids in expected.items() if ids is not None}
-    assert [(text, given[text], ids) for text, ids in judged.items() if given[text] != ids] == []
+    assert [
+        (text, ids_by_condition[text], ids)
+        for text, ids in judged.items()
+        if ids_by_condition[text] != ids
+    ] == []
     # Most conditions must be usable.
     assert len(judged) > len(conditions) // 2

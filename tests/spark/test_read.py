@@ -198,8 +198,8 @@ def test_partitions_are_pruned_by_the_result_of_a_join(spark: SparkSession, tmp_
 
 def test_a_view_in_sql_reads_the_pin(spark: SparkSession, tmp_path: Path) -> None:
     headrace.spark.read(spark, partitioned(tmp_path)).createOrReplaceTempView("pinned_days")
-    found = spark.sql("SELECT city, count(*) FROM pinned_days GROUP BY city ORDER BY city")
-    assert [tuple(row) for row in found.collect()] == [("Basel", 30), ("Bern", 30)]
+    frame = spark.sql("SELECT city, count(*) FROM pinned_days GROUP BY city ORDER BY city")
+    assert [tuple(row) for row in frame.collect()] == [("Basel", 30), ("Bern", 30)]
 
 
 @pytest.mark.parametrize("ignore", ["false", "true"])

@@ -76,8 +76,8 @@ def test_without_pyspark_the_error_says_how_to_install_it() -> None:
         "u.find_spec = lambda name, *a: None if name == 'pyspark' else real(name, *a)\n"
         "import headrace.spark"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
-    assert done.returncode != 0
-    assert "pip install 'headrace[spark]'" in done.stderr
+    assert result.returncode != 0
+    assert "pip install 'headrace[spark]'" in result.stderr

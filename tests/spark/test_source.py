@@ -239,8 +239,8 @@ def test_the_change_feed_is_that_of_another_reader(
         session, changing, readChangeFeed="true", startingVersion=first, endingVersion=last
     )
     assert frame.columns == ["id", "part", "_change_type", "_commit_version", "_commit_timestamp"]
-    found = rows_of(frame.drop("_commit_timestamp"))
-    assert found == changes_by_deltalake(changing, first, last)
+    rows = rows_of(frame.drop("_commit_timestamp"))
+    assert rows == changes_by_deltalake(changing, first, last)
 
 
 def test_a_change_feed_has_the_commit_time_of_its_versions(

@@ -85,8 +85,8 @@ def test_a_stream_of_changes_has_the_change_of_each_row(
     catch_up(session, tmp_path, readChangeFeed="true")
     DeltaTable(table).delete("id = 2")
     catch_up(session, tmp_path, readChangeFeed="true")
-    found = session.read.parquet(str(tmp_path / "sink"))
-    changes = {(row.id, row["_change_type"], row["_commit_version"]) for row in found.collect()}
+    sink = session.read.parquet(str(tmp_path / "sink"))
+    changes = {(row.id, row["_change_type"], row["_commit_version"]) for row in sink.collect()}
     assert changes == {*((n, "insert", 0) for n in range(4)), (2, "delete", 1)}
 
 
@@ -133,8 +133,8 @@ def test_an_unfinished_first_micro_batch_is_repeated_unchanged(
     # As if the process was killed in it: its end offset is written, but none of its rows.
     for folder in ("sink", "checkpoint/commits"):
         rmtree(tmp_path / folder)
-    for kept in ("1", ".1.crc"):
-        (tmp_path / "checkpoint/offsets" / kept).unlink(missing_ok=True)
+    for name in ("1", ".1.crc"):
+        (tmp_path / "checkpoint/offsets" / name).unlink(missing_ok=True)
     append(tmp_path / "table", 8, 9)
     catch_up(session, tmp_path, maxFilesPerTrigger=3, **options)
     assert ids_in(session, tmp_path) == [*expected, 8, 9]

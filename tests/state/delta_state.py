@@ -99,8 +99,8 @@ def write_state(  # noqa: PLR0913  (what a test may want to set)
     folder = table / ROOT if root is None else root
     truth, added_at = state_at(history, version), _added_at(history, version)
     entries = [entry_of(add, version=added_at[key]) for key, add in truth.live.items()]
-    gone = list(_gone(history, version)) if with_ghosts else []
-    entries += [ghost for ghost, _ in gone]
+    ghosts = list(_gone(history, version)) if with_ghosts else []
+    entries += [ghost for ghost, _ in ghosts]
     infos = []
     for number in range(manifests):
         writer = ManifestWriter(
@@ -124,7 +124,7 @@ def write_state(  # noqa: PLR0913  (what a test may want to set)
         num_files=len(truth.live),
         total_bytes=sum(add["size"] for add in truth.live.values()),
         manifests=tuple(infos),
-        tombstone_entries=tuple(tombstone for _, tombstone in gone),
+        tombstone_entries=tuple(tombstone for _, tombstone in ghosts),
         metadata=json.dumps({"metaData": truth.metadata}),
         protocol=json.dumps({"protocol": truth.protocol}),
         anchor=anchor.encoded(),

@@ -67,10 +67,10 @@ def test_a_state_of_any_version_returns_the_files_of_the_log(
         expected = plan.state(newest).live
         for strategy in ("reverse", "forward"):
             scan = snapshot.scan(strategy=strategy)
-            found = by_key(scan)
-            assert found.keys() == expected.keys()
+            live_files = by_key(scan)
+            assert live_files.keys() == expected.keys()
             if scan.decision.state_version is not None:  # checkpoints may lack statistics
-                assert {key: facts(file) for key, file in found.items()} == {
+                assert {key: facts(file) for key, file in live_files.items()} == {
                     key: expected_facts(with_nulls(add)) for key, add in expected.items()
                 }
 

@@ -46,10 +46,10 @@ def test_a_flipped_bit_never_changes_an_answer(table: Path, name: str) -> None:
         damaged = bytearray(content)
         damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
         file.write_bytes(damaged)
-        wanted = chance.choice("0123456")
-        expected = [path for path, n in PLACES if n == wanted]
+        partition = chance.choice("0123456")
+        expected = [path for path, n in PLACES if n == partition]
         with suppress(CorruptStateError):  # detected after files had been returned
-            assert scanned(table, wanted) == expected
+            assert scanned(table, partition) == expected
 
 
 def test_a_part_is_read_by_ranges(table: Path) -> None:

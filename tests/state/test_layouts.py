@@ -106,8 +106,8 @@ def test_a_json_checkpoint_is_read_and_reported(tmp_path: Path) -> None:
 
 def multi_part(table: Path) -> str:
     names = [f"{5:020}.checkpoint.abc123def456.{part:05}.json" for part in (1, 2)]
-    told = {"version": 5, "checkpointId": "abc123def456", "parts": names, "format": "json"}
-    put(table, f"{5:020}.checkpoint.json", lines(told))
+    hint = {"version": 5, "checkpointId": "abc123def456", "parts": names, "format": "json"}
+    put(table, f"{5:020}.checkpoint.json", lines(hint))
     put(table, names[0], lines(PROTOCOL, METADATA, split("a")))
     put(table, names[1], b"\x01\x01" + gzip.compress(lines(split("b"))))
     return names[1]

@@ -140,8 +140,8 @@ def test_missing_credentials_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_a_redirect_to_another_host_is_refused_and_never_followed() -> None:
     with sabotaged(always(Answer(200, b"elsewhere"))) as elsewhere:
-        there = elsewhere.endpoint.replace("127.0.0.1", "localhost")
-        moved = Answer(302, headers={"Location": f"{there}/lake/events/x"})
+        location = elsewhere.endpoint.replace("127.0.0.1", "localhost")
+        moved = Answer(302, headers={"Location": f"{location}/lake/events/x"})
         with sabotaged(always(moved)) as store:
             opened = open_store("s3://lake/events", options=s3_options(store.endpoint))
             with pytest.raises(RedirectRefusedError):
@@ -195,11 +195,11 @@ def test_cancelling_ends_a_request_that_is_under_way() -> None:
         thread.start()
         while not store.requests:
             time.sleep(0.01)
-        asked = time.monotonic()
+        cancelled_at = time.monotonic()
         context.cancellation.request()
         thread.join(4)
         assert ended
-        assert ended[0] - asked < 1
+        assert ended[0] - cancelled_at < 1
 
 
 def test_throttled_requests_are_retried_more_slowly_and_counted() -> None:

@@ -22,12 +22,12 @@ rules = st.builds(Coalescing, gap_bytes=st.integers(0, 64), largest_bytes=st.int
 @given(ranges, rules)
 @pytest.mark.property
 def test_requests_cover_every_range_once_and_none_is_too_large(
-    wanted: list[ByteRange], rule: Coalescing
+    requested: list[ByteRange], rule: Coalescing
 ) -> None:
-    requests = coalesce(wanted, rule)
+    requests = coalesce(requested, rule)
     contents = [DATA[request.start : request.stop] for request in requests]
-    assert [bytes(part) for part in split(wanted, requests, contents)] == [
-        DATA[part.start : part.stop] for part in wanted
+    assert [bytes(part) for part in split(requested, requests, contents)] == [
+        DATA[part.start : part.stop] for part in requested
     ]
     assert all(0 < request.length <= rule.largest_bytes for request in requests)
     assert all(a.stop <= b.start for a, b in pairwise(requests))
@@ -53,8 +53,8 @@ def test_every_store_returns_ranges_in_the_requested_order(
     (folder / "a").write_bytes(DATA)
     is_local = cost is RequestCost.LOCAL
     store = LocalStore(str(folder)) if is_local else MemoryStore({"a": DATA})
-    asked = [ByteRange(700, 20), ByteRange(3, 5), ByteRange(9, 0)]
-    assert [bytes(part) for part in store.read_ranges("a", asked)] == [
+    ranges = [ByteRange(700, 20), ByteRange(3, 5), ByteRange(9, 0)]
+    assert [bytes(part) for part in store.read_ranges("a", ranges)] == [
         DATA[700:720],
         DATA[3:8],
         b"",

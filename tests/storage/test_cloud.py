@@ -26,7 +26,7 @@ def fill(store: WritableStore, *paths: str) -> None:
 
 
 def names(store: WritableStore, directory: str, start_from: str = "") -> list[str]:
-    return [found.path for found in store.list(directory, start_from=start_from)]
+    return [meta.path for meta in store.list(directory, start_from=start_from)]
 
 
 def test_a_listing_is_sorted_starts_after_a_name_and_has_no_folders(store: WritableStore) -> None:
@@ -36,7 +36,7 @@ def test_a_listing_is_sorted_starts_after_a_name_and_has_no_folders(store: Writa
     assert names(store, "log", "bb") == ["log/c"]
     assert names(store, "log", "d") == []
     assert names(store, "nowhere") == []
-    assert [found.path for found in store.list_tree("log")][-1] == "log/deep/x"
+    assert [meta.path for meta in store.list_tree("log")][-1] == "log/deep/x"
 
 
 def test_an_object_is_read_whole_by_tail_by_ranges_in_chunks_and_by_seeking(

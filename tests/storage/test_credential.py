@@ -24,10 +24,10 @@ def without_keys(place: Place) -> dict[str, Any]:
 
 def test_credentials_come_from_a_provider(s3: Place) -> None:
     s3.store("provider").put("a", b"1", mode=PutMode.OVERWRITE)
-    asked: list[int] = []
+    calls: list[int] = []
 
     def provide() -> dict[str, Any]:
-        asked.append(1)
+        calls.append(1)
         return {
             "access_key_id": ACCESS_KEY,
             "secret_access_key": SECRET_KEY,
@@ -37,7 +37,7 @@ def test_credentials_come_from_a_provider(s3: Place) -> None:
 
     options = without_keys(s3) | {"credential_provider": provide}
     assert open_store(s3.uri("provider"), options=options).read("a") == b"1"
-    assert asked
+    assert calls
 
 
 def test_a_public_bucket_is_read_without_credentials(s3: Place) -> None:
@@ -70,7 +70,7 @@ def test_a_shared_access_signature_reads_and_is_in_no_error(
     options = without_keys(azure) | {"account_name": ACCOUNT, "sas_token": token}
     assert open_store(azure.uri("signed"), options=options).read("a") == b"1"
     signature = token.rpartition("sig=")[2]
-    told: list[str] = []
+    texts: list[str] = []
     with (
         caplog.at_level(logging.DEBUG),
         sabotaged(lambda *_: failure(403, "AuthorizationFailure")) as store,
@@ -81,7 +81,7 @@ def test_a_shared_access_signature_reads_and_is_in_no_error(
         assert any("sig=" in request for request in store.requests)
         error: BaseException | None = raised.value
         while error is not None:
-            told += [str(error), repr(error), repr(vars(error))]
+            texts += [str(error), repr(error), repr(vars(error))]
             error = error.__cause__ or error.__context__
-    told.append(caplog.text)
-    assert [text for text in told if signature in text or signature[:12] in text] == []
+    texts.append(caplog.text)
+    assert [text for text in texts if signature in text or signature[:12] in text] == []

@@ -20,8 +20,8 @@ SECRET = "hUsHhUsHhUsH"
 
 
 def parts(uri: str) -> tuple[Service, str, str, str | None]:
-    found: Address = parse_address(uri)
-    return found.service, found.bucket, found.prefix, found.account
+    address: Address = parse_address(uri)
+    return address.service, address.bucket, address.prefix, address.account
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_unknown_scheme_names_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("service", "given", "expected"),
+    ("service", "name", "expected"),
     [
         (Service.S3, "AWS_ACCESS_KEY_ID", "access_key_id"),
         (Service.S3, "aws_endpoint_url", "endpoint"),
@@ -85,14 +85,18 @@ def test_an_unknown_scheme_names_the_known_ones() -> None:
     ],
 )
 def test_the_option_names_of_other_libraries_are_accepted(
-    service: Service, given: str, expected: str
+    service: Service, name: str, expected: str
 ) -> None:
-    assert parse_options(service, {given: "x"}).store == {expected: "x"}
+    assert parse_options(service, {name: "x"}).store == {expected: "x"}
 
 
 def test_client_options_switches_and_locks_of_other_writers_are_accepted() -> None:
-    given = {"AWS_ALLOW_HTTP": "true", "timeout": "5s", "AWS_S3_LOCKING_PROVIDER": "dynamodb"}
-    options = parse_options(Service.S3, given | {"anonymous": "yes"})
+    storage_options = {
+        "AWS_ALLOW_HTTP": "true",
+        "timeout": "5s",
+        "AWS_S3_LOCKING_PROVIDER": "dynamodb",
+    }
+    options = parse_options(Service.S3, storage_options | {"anonymous": "yes"})
     assert options.client == {"allow_http": True, "timeout": "5s"}
     assert options.store == {"skip_signature": True}
 
@@ -156,7 +160,7 @@ def test_no_text_of_a_table_or_store_contains_a_secret() -> None:
     table = Table("s3://b/t", storage_options=options)
     store = open_store("s3://b/t", options=options)
     files = open_files(store, options=options)
-    told = [table, store, files, table.executor, parse_options(Service.S3, options)]
-    told += [HiddenOptions(options), vars(files), vars(store), table._repr_html_()]
-    assert [text for each in told for text in (repr(each), str(each)) if SECRET in text] == []
+    shown = [table, store, files, table.executor, parse_options(Service.S3, options)]
+    shown += [HiddenOptions(options), vars(files), vars(store), table._repr_html_()]
+    assert [text for each in shown for text in (repr(each), str(each)) if SECRET in text] == []
     assert SECRET.encode() in pickle.dumps(store)  # a worker needs it, but it is never shown

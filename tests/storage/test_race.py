@@ -84,17 +84,17 @@ def test_commits_whose_responses_are_lost_are_never_duplicated_or_lost(remote: P
     body = CommitBody(operation="WRITE")
     with relayed(remote.endpoint, every=3) as relay:
         store = open_writable_store(remote.uri("commits"), options=behind(remote, relay.endpoint))
-        made: list[str] = []
+        committed: list[str] = []
         for number in range(30):
             staged = Staged(store, paths=(), commit_id=f"commit-{number:04}", is_durable=True)
-            version = len(made)
+            version = len(committed)
             outcome = staged.commit(body, version=version)
             assert outcome == Committed(version=version, commit_id=staged.commit_id)
-            made.append(staged.commit_id)
+            committed.append(staged.commit_id)
         assert relay.lost >= 10
     direct = remote.store("commits")
-    log = [direct.read(found.path) for found in direct.list("_delta_log")]
-    assert [made.index(_id_of(text)) for text in log] == list(range(30))
+    log = [direct.read(meta.path) for meta in direct.list("_delta_log")]
+    assert [committed.index(_id_of(text)) for text in log] == list(range(30))
 
 
 def _id_of(commit: bytes) -> str:

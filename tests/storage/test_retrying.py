@@ -45,13 +45,13 @@ class Patient:
         default_factory=lambda: RetryPolicy(attempts=100, deadline_ms=10**12)
     )
     slept: list[float] = field(default_factory=list)
-    told: list[tuple[str, int]] = field(default_factory=list)
+    retries: list[tuple[str, int]] = field(default_factory=list)
 
     @property
     def retrying(self) -> RetryingStore:
         retrier = Retrier(
             policy=self.policy,
-            on_retry=lambda path, attempt, _: self.told.append((path, attempt)),
+            on_retry=lambda path, attempt, _: self.retries.append((path, attempt)),
             sleep=self.slept.append,
             clock=lambda: sum(self.slept),
             jitter=lambda: 1.0,
@@ -123,9 +123,9 @@ def test_arrow_reads_parquet_through_an_unreliable_store() -> None:
 
 def test_listings_and_whole_reads_are_retried() -> None:
     case = patient({0: Fault(), 2: Fault(), 3: Fault()})
-    assert [found.path for found in case.retrying.list("log")] == ["log/a", "log/b"]
+    assert [meta.path for meta in case.retrying.list("log")] == ["log/a", "log/b"]
     assert case.retrying.read("log/a") == DATA
-    assert case.told == [("log", 1), ("log/a", 1), ("log/a", 2)]
+    assert case.retries == [("log", 1), ("log/a", 1), ("log/a", 2)]
 
 
 def test_waits_double_and_end_with_the_attempts() -> None:
@@ -133,7 +133,7 @@ def test_waits_double_and_end_with_the_attempts() -> None:
     with pytest.raises(StoreFailedError, match="the line broke"):
         case.retrying.read("log/a")
     assert case.slept == [0.05, 0.1, 0.2]
-    assert [attempt for _, attempt in case.told] == [1, 2, 3]
+    assert [attempt for _, attempt in case.retries] == [1, 2, 3]
 
 
 def test_readers_that_failed_together_retry_at_different_times() -> None:
@@ -169,7 +169,7 @@ def test_a_missing_object_is_not_requested_again() -> None:
     ):
         with pytest.raises(ObjectNotFoundError):
             read("log/none")
-    assert case.told == []
+    assert case.retries == []
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_permanent_failure_is_not_retried(error: Exception) -> None:
     with pytest.raises(StoreFailedError) as raised:
         case.retrying.read("log/a")
     assert not raised.value.transient
-    assert case.told == []
+    assert case.retries == []
 
 
 def test_an_object_deleted_during_a_read_is_missing() -> None:

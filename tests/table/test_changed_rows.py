@@ -323,8 +323,8 @@ def test_history_equals_that_of_deltalake(fed: Path) -> None:
         (e["version"], e["operation"]) for e in expected
     ]
     for entry, theirs_ in zip(entries, expected, strict=True):
-        told = theirs_.get("operationMetrics") or {}
-        numbers = {k: v for k, v in told.items() if isinstance(v, int)}
+        metrics = theirs_.get("operationMetrics") or {}
+        numbers = {k: v for k, v in metrics.items() if isinstance(v, int)}
         assert entry.metrics.items() >= numbers.items()
     assert all("delta-rs" in (entry.engine or "") for entry in entries)
 

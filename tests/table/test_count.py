@@ -89,24 +89,26 @@ def test_only_files_whose_statistics_prove_nothing_are_read(
     assert f"{count.files_read} file" in count.how
 
 
-@pytest.mark.parametrize("kept", Statistics)
-def test_statistics_of_checkpoints_are_used_in_every_form(tmp_path: Path, kept: Statistics) -> None:
+@pytest.mark.parametrize("form", Statistics)
+def test_statistics_of_checkpoints_are_used_in_every_form(tmp_path: Path, form: Statistics) -> None:
     lines = table_lines([field("id", "long")])
     commits = [[*lines, *(add(f"{n}.parquet", stats=statistics(n + 1)) for n in range(5))]]
     write_history(tmp_path, commits)
-    write_checkpoint(tmp_path, 0, state_at(commits, 0), Shape(form=Form.CLASSIC, statistics=kept))
+    write_checkpoint(tmp_path, 0, state_at(commits, 0), Shape(form=Form.CLASSIC, statistics=form))
     count = Table(tmp_path).snapshot().count()
     assert (count, count.files_read) == (15, 0)
     low = Table(tmp_path).snapshot().count("id >= 0")
     assert (low, low.files_read) == (15, 0)
 
 
-@pytest.mark.parametrize("told", ['{"numRecords": 0}', '{"numRecords": -3}', '{"numRecords": "3"}'])
-def test_statistics_that_contradict_a_vector_are_not_used(tmp_path: Path, told: str) -> None:
+@pytest.mark.parametrize(
+    "stats", ['{"numRecords": 0}', '{"numRecords": -3}', '{"numRecords": "3"}']
+)
+def test_statistics_that_contradict_a_vector_are_not_used(tmp_path: Path, stats: str) -> None:
     lines = table_lines([field("id", "long")])
     path = write_data(tmp_path, "a.parquet", pa.table({"id": [1, 2, 3]}))
     deleted = inline_vector([1])
-    write_history(tmp_path, [[*lines, add(path, stats=told, vector=deleted)]])
+    write_history(tmp_path, [[*lines, add(path, stats=stats, vector=deleted)]])
     count = Table(tmp_path).snapshot().count()
     assert (count, count.files_read) == (2, 1)
 

@@ -79,12 +79,12 @@ def test_statistics_are_values_by_the_names_of_the_table(tmp_path: Path) -> None
     lines = [protocol(), metadata(columns=columns, partition_columns=()), add("a", stats=stats)]
     (file,) = Table(write_history(tmp_path, [lines])).snapshot().scan()
     assert file.num_records == 3
-    told = file.statistics
-    assert told is not None
-    assert told.min_values == {"id": 1, "day": date(2026, 1, 1), "price": Decimal("0.10")}
-    assert told.max_values["price"] == Decimal("123456789012345678.90")
-    assert "flag" not in told.max_values  # its value does not have the column's type
-    assert (told.null_count, told.tight_bounds) == ({"id": 0, "day": 2}, False)
+    statistics = file.statistics
+    assert statistics is not None
+    assert statistics.min_values == {"id": 1, "day": date(2026, 1, 1), "price": Decimal("0.10")}
+    assert statistics.max_values["price"] == Decimal("123456789012345678.90")
+    assert "flag" not in statistics.max_values  # its value does not have the column's type
+    assert (statistics.null_count, statistics.tight_bounds) == ({"id": 0, "day": 2}, False)
 
 
 def test_statistics_are_found_under_physical_names(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def awkward(tmp_path: Path) -> Snapshot:
     ).snapshot()
 
 
-def rows_of(given: Any) -> list[tuple[Any, ...]]:
-    table = given if isinstance(given, pa.Table) else pa.table(given)
+def rows_of(data: Any) -> list[tuple[Any, ...]]:
+    table = data if isinstance(data, pa.Table) else pa.table(data)
     rows = [tuple(row.values()) for row in table.to_pylist()]
     return sorted(rows, key=repr)
 
@@ -83,14 +83,14 @@ def test_every_conversion_applies_vectors_and_mapping(awkward: Snapshot) -> None
 @pytest.mark.parametrize("make", ["files", "rows", "changes"])
 def test_an_empty_result_has_its_schema(tmp_path: Path, make: str) -> None:
     table = Table(write_history(tmp_path, [opening()]))
-    given: Any = {
+    data: Any = {
         "files": table.snapshot().scan(),
         "rows": table.snapshot(),
         "changes": table.changes(0),
     }[make]
-    frame = pl.DataFrame(given)
+    frame = pl.DataFrame(data)
     assert frame.height == 0
-    assert frame.columns == pa.table(given).column_names == pa.schema(given).names
+    assert frame.columns == pa.table(data).column_names == pa.schema(data).names
     assert duckdb.sql("FROM given").columns == frame.columns
 
 
@@ -111,9 +111,9 @@ def test_files_of_a_table_without_partitions_are_accepted_too(awkward: Snapshot)
 
 def test_changes_of_files_are_accepted(plain: Snapshot) -> None:
     changes = plain.table.changes(0)
-    told = duckdb.sql("SELECT version, kind, count(*) FROM changes GROUP BY ALL ORDER BY ALL")
+    counts = duckdb.sql("SELECT version, kind, count(*) FROM changes GROUP BY ALL ORDER BY ALL")
     listed = list(changes)
-    assert told.fetchall() == [
+    assert counts.fetchall() == [
         (version, "added", sum(c.version == version for c in listed)) for version in (0, 1)
     ]
 
@@ -255,7 +255,7 @@ def test_notebooks_show_escaped_facts(tmp_path: Path, value: str) -> None:
     write_deltalake(path, pa.table({value: [1]}))
     snapshot = Table(path).snapshot()
     (file,) = snapshot.scan()
-    shown = "".join(thing._repr_html_() for thing in (snapshot.table, snapshot, file))
+    shown = "".join(item._repr_html_() for item in (snapshot.table, snapshot, file))
     shown += snapshot.scan()._repr_html_()
     assert value not in shown
     assert "version" in shown

@@ -21,9 +21,9 @@ class UnreadablePlans:
 
 
 def headrace(*words: str) -> str:
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.stderr
-    return " ".join(done.stdout.split())
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.stderr
+    return " ".join(result.stdout.split())
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def changes(sql: str) -> dict[str, set[str]]:
     """Return, for each result column, the source columns that it was observed to depend on."""
     judged = sqlglot.transpile(sql, "spark", "duckdb")[0]
     before = computed(judged, TABLES)
-    found: dict[str, set[str]] = {name: set() for name in before}
+    dependencies: dict[str, set[str]] = {name: set() for name in before}
     for table, rows in TABLES.items():
         for place, column in enumerate(rows.column_names):
             for values in mutated(rows.column(place)):
@@ -116,8 +116,8 @@ def changes(sql: str) -> dict[str, set[str]]:
                 after = computed(judged, {**TABLES, table: changed})
                 for name in before:
                     if before[name] != after[name]:
-                        found[name].add(f"{table}.{column}")
-    return found
+                        dependencies[name].add(f"{table}.{column}")
+    return dependencies
 
 
 @pytest.fixture(scope="module")

@@ -44,8 +44,8 @@ def run_project(tmp_path: Path, views: dict[str, str]) -> tuple[int, str, bool]:
         "PATH": f"{java.parent}{os.pathsep}{os.environ['PATH']}",
     }
     command = [sys.executable, "-m", "headrace", "run", str(root), "--engine", "spark"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
-    return done.returncode, done.stderr, marker.exists()
+    result = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    return result.returncode, result.stderr, marker.exists()
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def run_project(tmp_path: Path, views: dict[str, str]) -> tuple[int, str, bool]:
     ids=["planned", "unplanned", "behind a builder"],
 )
 def test_a_run_that_fails_at_planning_starts_no_jvm(tmp_path: Path, views: dict[str, str]) -> None:
-    status, told, started_java = run_project(tmp_path, views)
+    status, errors, started_java = run_project(tmp_path, views)
     assert (status, started_java) == (1, False)
-    assert "did you mean amount?" in told
+    assert "did you mean amount?" in errors
 
 
 def test_a_run_that_passes_planning_starts_java(tmp_path: Path) -> None:

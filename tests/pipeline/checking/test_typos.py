@@ -73,13 +73,13 @@ def test_a_typo_is_reported_with_its_place_and_the_nearest_name(
     root: Path, command: str, typo: Typo
 ) -> None:
     write_view(root, typo.sql)
-    done = CliRunner().invoke(app, [command, str(root)])
+    result = CliRunner().invoke(app, [command, str(root)])
     line, column = typo.place
-    told = " ".join(done.stderr.split())
-    assert done.exit_code == 1, told
-    assert f"views/v.sql line {line} column {column}:" in told
+    message = " ".join(result.stderr.split())
+    assert result.exit_code == 1, message
+    assert f"views/v.sql line {line} column {column}:" in message
     if typo.nearest is not None:
-        assert f"did you mean {typo.nearest}" in told.replace("did you mean :", "did you mean ")
+        assert f"did you mean {typo.nearest}" in message.replace("did you mean :", "did you mean ")
 
 
 @pytest.mark.parametrize("sql", UNUSUAL)

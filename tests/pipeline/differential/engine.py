@@ -88,9 +88,9 @@ class Prepared:
             assert comparable(rows) == comparable(direct), (self.sql, str(rows), str(direct))
         if isinstance(rows, str):
             return rows
-        given = [spark_type(kind) for kind in rows.schema.types]
-        assert given == self.translation.schema.types, (given, self.translation)
-        return rows.cast(pa.schema(list(zip(rows.column_names, given, strict=True))))
+        spark_types = [spark_type(kind) for kind in rows.schema.types]
+        assert spark_types == self.translation.schema.types, (spark_types, self.translation)
+        return rows.cast(pa.schema(list(zip(rows.column_names, spark_types, strict=True))))
 
     def _stored(self) -> DataFrame:
         """Return the stored plan, or the query itself if the plan cannot be read back."""

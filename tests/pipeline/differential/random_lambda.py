@@ -35,10 +35,10 @@ def _array(writer: Writer) -> tuple[str, str]:
 
 
 def _variables(*pairs: tuple[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, kind in pairs:
-        found.setdefault(kind, []).append(name)
-    return found
+        names.setdefault(kind, []).append(name)
+    return names
 
 
 @st.composite

@@ -10,11 +10,11 @@ _STATEMENT = re.compile(r"^\s*> (.*?;)\s*$", re.MULTILINE | re.DOTALL)
 def spark_examples(session: Any, functions: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return each example statement with its function, by default for all functions."""
     names = functions or [row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
-    found: dict[str, str] = {}
+    examples: dict[str, str] = {}
     for name in names:
         described = session.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect()
         text = "\n".join(row[0] for row in described)
         for match in _STATEMENT.finditer(text):
             statement = match[1].strip().rstrip(";").strip()
-            found.setdefault(statement, name)
-    return [(name, statement) for statement, name in found.items()]
+            examples.setdefault(statement, name)
+    return [(name, statement) for statement, name in examples.items()]

@@ -62,10 +62,10 @@ def answers(spark: Any) -> dict[str, list[tuple[str, Any]]]:
             continue
         chosen.append((name, sql))
     rows = spark_rows_together(session, [sql for _, sql in chosen])
-    found: dict[str, list[tuple[str, Any]]] = {}
+    examples: dict[str, list[tuple[str, Any]]] = {}
     for (name, sql), theirs in zip(chosen, rows, strict=True):
-        found.setdefault(name, []).append((sql, theirs))
-    return found
+        examples.setdefault(name, []).append((sql, theirs))
+    return examples
 
 
 def tally_of(examples: list[tuple[str, Any]]) -> Tally:

@@ -27,8 +27,8 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def negated_in(compiler: Any, node: Any, scope: Any) -> Typed:
-    found = in_query(compiler, node, scope)
-    return native("(NOT {0})", found.type, found)
+    translation = in_query(compiler, node, scope)
+    return native("(NOT {0})", translation.type, translation)
 
 
 def nulls_elsewhere(*arguments: Any) -> str:

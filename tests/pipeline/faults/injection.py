@@ -79,8 +79,8 @@ class _Failing:
             return attribute
 
         def operation(*args: Any, **options: Any) -> Any:
-            what = f"{self._kind}.{name} {_subject(args)}"
-            return self._faults.run(what, lambda: _whole(attribute(*args, **options)))
+            label = f"{self._kind}.{name} {_subject(args)}"
+            return self._faults.run(label, lambda: _whole(attribute(*args, **options)))
 
         return operation
 

@@ -75,9 +75,9 @@ def wrong_files(root: Path) -> list[str]:
     for folder in (root / "output").iterdir():
         committed = {Path(change.uri) for change in Table(folder).changes(0)}
         foreign = {folder / name for name in FOREIGN}
-        there = {f for f in folder.rglob("*.parquet") if "_delta_log" not in f.parts}
-        wrong += [f"missing: {file}" for file in sorted(committed - there)]
-        wrong += [f"foreign file gone: {file}" for file in sorted(foreign - there)]
-        wrong += [f"orphan: {file}" for file in sorted(there - committed - foreign)]
+        existing = {f for f in folder.rglob("*.parquet") if "_delta_log" not in f.parts}
+        wrong += [f"missing: {file}" for file in sorted(committed - existing)]
+        wrong += [f"foreign file gone: {file}" for file in sorted(foreign - existing)]
+        wrong += [f"orphan: {file}" for file in sorted(existing - committed - foreign)]
     wrong += [f"open intent: {file}" for file in (root / ".headrace" / "intents").glob("*")]
     return wrong

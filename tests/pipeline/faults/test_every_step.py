@@ -123,23 +123,23 @@ def _try_faults(
     counts: Counter[str] = Counter()
     for fault in _choose(which, len(operations)):
         operation = operations[fault.number]
-        what = f"{fault.number}: {fault.moment} {operation}"
+        label = f"{fault.number}: {fault.moment} {operation}"
         _copy_back(untouched, root)
         counts[fault.moment] += 1
         counts["ended the run"] += run(root, fault, operation).status != 0
         if _contents(root) == before:  # so the next run would be the undisturbed one
             counts["left no trace"] += 1
-            _LOGGER.info("%s: no trace", what)
+            _LOGGER.info("%s: no trace", label)
             continue
-        assert run(root, None, "").status == 0, what
-        assert tables(root) == expected, what
-        assert versions(root) == expected_versions, what
+        assert run(root, None, "").status == 0, label
+        assert tables(root) == expected, label
+        assert versions(root) == expected_versions, label
         wait()
         age_intents(root)
-        assert run(root, None, "").status == 0, what
-        assert versions(root) == expected_versions, f"{what}: the run after that did not skip"
-        assert wrong_files(root) == [], what
-        _LOGGER.info("%s: repaired", what)
+        assert run(root, None, "").status == 0, label
+        assert versions(root) == expected_versions, f"{label}: the run after that did not skip"
+        assert wrong_files(root) == [], label
+        _LOGGER.info("%s: repaired", label)
     tried = sum(counts[moment] for moment in Moment)
     _LOGGER.info("%d faults at %d operations passed: %s", tried, len(operations), dict(counts))
     assert counts["ended the run"]

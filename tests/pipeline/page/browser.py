@@ -92,8 +92,8 @@ class Browser:
             answer = self._read()
             if answer.get("id") == self._number:
                 assert "error" not in answer, answer
-                found: dict[str, Any] = answer["result"]
-                return found
+                result: dict[str, Any] = answer["result"]
+                return result
             if answer.get("method") in {"Runtime.exceptionThrown", "Log.entryAdded"}:
                 self.complaints.append(json.dumps(answer["params"]))
 
@@ -103,8 +103,8 @@ class Browser:
             assert read, "the browser has gone"
             self._unread += read
         message, _, self._unread = self._unread.partition(b"\0")
-        found: dict[str, Any] = json.loads(message)
-        return found
+        answer: dict[str, Any] = json.loads(message)
+        return answer
 
 
 @contextmanager

@@ -18,8 +18,8 @@ TITLE = "document.querySelector('#panel h2')?.textContent"
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with running_browser(tmp_path_factory.mktemp("browser")) as found:
-        yield found
+    with running_browser(tmp_path_factory.mktemp("browser")) as running:
+        yield running
 
 
 @pytest.fixture

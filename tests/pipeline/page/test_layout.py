@@ -15,8 +15,8 @@ from headrace.pipeline.page.view_graph import Edge, Graph, Node
 
 def graph_of(count: int, edges: set[tuple[int, int]]) -> Graph:
     names = [f"v{i:04}" for i in range(count)]
-    found: tuple[Edge, ...] = tuple((names[a], names[b]) for a, b in sorted(edges))
-    return Graph(nodes={name: Node(name=name) for name in names}, edges=found)
+    named_edges: tuple[Edge, ...] = tuple((names[a], names[b]) for a, b in sorted(edges))
+    return Graph(nodes={name: Node(name=name) for name in names}, edges=named_edges)
 
 
 @st.composite
@@ -33,7 +33,9 @@ def crossings_by_pairs(layers: Layers) -> int:
         place = {item: i for i, item in enumerate(after)}
         links.append([(i, place[end]) for i, a in enumerate(row) for end in layers.right_links[a]])
     return sum(
-        (a[0] - b[0]) * (a[1] - b[1]) < 0 for found in links for a, b in combinations(found, 2)
+        (a[0] - b[0]) * (a[1] - b[1]) < 0
+        for pair_links in links
+        for a, b in combinations(pair_links, 2)
     )
 
 

@@ -96,9 +96,9 @@ def test_text_that_is_not_sql_is_shown_unchanged() -> None:
 
 def test_the_page_has_the_position_of_every_node_around_every_other(tmp_path: Path) -> None:
     page = project_page(write_project(tmp_path / "shop"))
-    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page)
-    assert found is not None
-    data = msgspec.json.decode(found[1])
+    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', page)
+    assert match is not None
+    data = msgspec.json.decode(match[1])
     assert data["names"] == ["customers", "orders", "sales", "best"]
     assert [len(near["nodes"]) for near in data["near"]] == [2, 3, 3, 4]
     assert data["words"][2] == "sales what was sold, by customer. customer total"
@@ -111,8 +111,8 @@ def test_mermaid_labels_cannot_end_early() -> None:
 
 def test_mermaid_shows_who_reads_whom(tmp_path: Path) -> None:
     root = write_project(tmp_path / "shop")
-    done = CliRunner().invoke(app, ["docs", str(root), "--format", "mermaid"])
-    assert done.output.splitlines()[:8] == [
+    result = CliRunner().invoke(app, ["docs", str(root), "--format", "mermaid"])
+    assert result.output.splitlines()[:8] == [
         "flowchart LR",
         '  n0(["customers"]):::source',
         '  n1(["orders"]):::source',
@@ -126,9 +126,9 @@ def test_mermaid_shows_who_reads_whom(tmp_path: Path) -> None:
 
 def test_the_command_prints_the_path_of_the_page(tmp_path: Path) -> None:
     root = write_project(tmp_path / "shop")
-    done = CliRunner().invoke(app, ["docs", str(root)])
-    assert done.exit_code == 0
-    assert done.output.startswith(f"wrote {root / 'headrace.html'}")
+    result = CliRunner().invoke(app, ["docs", str(root)])
+    assert result.exit_code == 0
+    assert result.output.startswith(f"wrote {root / 'headrace.html'}")
     assert (root / "headrace.html").read_text().startswith("<!doctype html>")
 
 

@@ -95,8 +95,8 @@ class Driver:
 
     def _hear(self, word: str) -> None:
         assert self._process.stdout is not None
-        heard = self._process.stdout.readline().strip()
-        assert heard == word, f"the process said {heard!r} instead of {word!r}"
+        line = self._process.stdout.readline().strip()
+        assert line == word, f"the process said {line!r} instead of {word!r}"
 
 
 def main() -> None:

@@ -76,8 +76,8 @@ class Output:
             return commit_output(write, mode, merge=self._runner.merge)
 
     def rows(self) -> list[dict[str, object]]:
-        found = Table(self.table).snapshot().rows().read_all()
-        return sorted(found.to_pylist(), key=lambda row: [str(value) for value in row.values()])
+        table = Table(self.table).snapshot().rows().read_all()
+        return sorted(table.to_pylist(), key=lambda row: [str(value) for value in row.values()])
 
 
 def rows(*values: tuple[int, str | None, str]) -> pa.Table:

@@ -101,10 +101,10 @@ def _recreate_customers(root: Path) -> None:
     (name,) = (file.name for file in table.glob("*.parquet"))
     shutil.rmtree(table)
     write_deltalake(table, pa.table({"id": pa.array([0, 1, 2]), "name": ["Eva", "Flo", "Gus"]}))
-    (made,) = table.glob("*.parquet")
-    made.rename(table / name)
+    (written_file,) = table.glob("*.parquet")
+    written_file.rename(table / name)
     log = table / "_delta_log" / f"{0:020}.json"
-    log.write_text(log.read_text().replace(made.name, name))
+    log.write_text(log.read_text().replace(written_file.name, name))
 
 
 def _add_column(root: Path) -> None:

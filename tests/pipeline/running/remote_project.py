@@ -92,12 +92,12 @@ class RemoteProject:
             for change in self.table(view).changes(0)
         }
         data = {f.path for f in store.list_tree("out") if "_delta_log" not in f.path}
-        kept = [
+        files = [
             f.path
             for folder in ("state/staging", "state/intents", "state/clock")
             for f in store.list_tree(folder)
         ]
-        return sorted((data - named) | set(kept))
+        return sorted((data - named) | set(files))
 
 
 class _Stopping:

@@ -68,4 +68,4 @@ def test_a_table_that_no_run_has_written_is_not_vacuumed(shop: Path) -> None:
     before = sorted(os.listdir(table))  # noqa: PTH208
     vacuumed = Project.load(shop).vacuum(retention_hours=0, keep_runs=1)
     assert sorted(os.listdir(table)) == before  # noqa: PTH208
-    assert str(table) not in {done.table for done in vacuumed}
+    assert str(table) not in {result.table for result in vacuumed}

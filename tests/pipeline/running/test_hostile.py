@@ -67,7 +67,7 @@ def test_a_table_that_no_run_has_written_is_not_overwritten(shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("-- @write merge\n-- @keys nope\nSELECT day FROM weather", "@keys names nope"),
         ("-- @partition_by nope\nSELECT day FROM weather", "@partition_by names nope"),
@@ -75,10 +75,10 @@ def test_a_table_that_no_run_has_written_is_not_overwritten(shop: Path) -> None:
     ],
 )
 def test_an_impossible_table_layout_is_refused_before_the_view_is_computed(
-    shop: Path, text: str, told: str
+    shop: Path, text: str, message: str
 ) -> None:
     (shop / "views" / "odd.sql").write_text(f"-- @materialise output\n{text}\n")
-    with pytest.raises((InvalidViewError, ViewRefusedError), match=told):
+    with pytest.raises((InvalidViewError, ViewRefusedError), match=message):
         run(shop)
     assert not (shop / "output" / "odd").exists()
 
@@ -188,18 +188,18 @@ def test_deciding_on_many_views_looks_up_each_ones_reads_once(tmp_path: Path) ->
         (root / "views" / f"v{number:03}.sql").write_text(text)
     project = Project.load(root)
     bundle = project.plan(engine="datafusion")
-    asked = Counter[str]()
+    calls = Counter[str]()
 
     class Counting(Bundle, frozen=True, kw_only=True):
         def upstream(self, view: str) -> tuple[str, ...]:
-            asked[view] += 1
+            calls[view] += 1
             return super().upstream(view)
 
     counting = Counting(**{name: getattr(bundle, name) for name in Bundle.__struct_fields__})
     Decider(
         counting, selected=set(bundle.order), last=LastResults(), outputs=Place(root / "output")
     ).decide()
-    assert set(asked.values()) == {1}
+    assert set(calls.values()) == {1}
 
 
 def test_a_missing_data_file_is_reported_as_missing(shop: Path) -> None:

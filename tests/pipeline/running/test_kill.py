@@ -97,9 +97,9 @@ def _state(root: Path) -> str:
 
 def _orphans(root: Path) -> list[str]:
     """Return data files that no version of their table has ever referenced."""
-    found = []
+    orphans = []
     for folder in (root / "output").iterdir():
         known = {change.uri for change in Table(folder).changes(0)}
         files = (f for f in folder.rglob("*.parquet") if "_delta_log" not in f.parts)
-        found += [str(file) for file in files if str(file) not in known]
-    return found
+        orphans += [str(file) for file in files if str(file) not in known]
+    return orphans

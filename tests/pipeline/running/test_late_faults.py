@@ -61,8 +61,8 @@ def test_a_lost_data_file_of_an_output_is_detected_and_written_again(tmp_path: P
     project = Project.load(root)
     project.run(engine="datafusion").check()
     before = rows_of(root / "output" / "revenue")
-    (lost,) = (root / "output" / "revenue").rglob("*.parquet")
-    lost.unlink()
+    (data_file,) = (root / "output" / "revenue").rglob("*.parquet")
+    data_file.unlink()
     decision = project.why("revenue")
     assert "is gone or changed" in decision.reason
     project.run(engine="datafusion").check()

@@ -105,9 +105,9 @@ def test_a_merge_writes_its_changes_to_the_change_feed(output: MakeOutput) -> No
     table.write(rows((1, "a", "x"), (2, "a", "x")))
     table.write(rows((2, "a", "y"), (3, "a", "y")))
     feed = pa.table(DeltaTable(table.table).load_cdf(starting_version=1)).to_pylist()
-    told = sorted((row["_change_type"], row["k"], row["v"]) for row in feed)
+    changes = sorted((row["_change_type"], row["k"], row["v"]) for row in feed)
     updated = [("update_postimage", 2, "y"), ("update_preimage", 2, "x")]
-    assert told == [("insert", 3, "y"), *updated]
+    assert changes == [("insert", 3, "y"), *updated]
     assert not (table.table / "run-2").exists()
 
 

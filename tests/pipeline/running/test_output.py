@@ -85,10 +85,10 @@ def test_a_change_data_feed_has_the_changes_of_a_commit(tmp_path: Path, mode: Wr
     output.write(rows((1, "a", "x"), (2, "a", "x")))
     output.write(rows((2, "a", "y"), (3, "a", "y")))
     feed = pa.table(DeltaTable(tmp_path / "t").load_cdf(starting_version=1)).to_pylist()
-    told = sorted((row["_change_type"], row["k"], row["v"]) for row in feed)
+    changes = sorted((row["_change_type"], row["k"], row["v"]) for row in feed)
     inserted = [("insert", 2, "y"), ("insert", 3, "y")]
     deleted = [("delete", 1, "x"), ("delete", 2, "x")] if mode is WriteMode.OVERWRITE else []
-    assert told == [*deleted, *inserted]
+    assert changes == [*deleted, *inserted]
 
 
 def test_a_commit_carries_a_note_and_a_transaction(tmp_path: Path) -> None:
@@ -124,13 +124,19 @@ def test_statistics_bound_every_file_and_prune_no_row(tmp_path: Path) -> None:
         schema=schema,
     )
     Output(tmp_path / "t").write(table)
-    found = pa.table(DeltaTable(tmp_path / "t").get_add_actions(flatten=True)).to_pylist()[0]
-    assert (found["num_records"], found["null_count.n"], found["null_count.i"]) == (2, 2, 0)
-    assert (found["min.i"], found["max.i"]) == (1, 2)
-    assert (found["min.d"], found["max.d"]) == (Decimal("-1.250"), Decimal("7.125"))
+    action = pa.table(DeltaTable(tmp_path / "t").get_add_actions(flatten=True)).to_pylist()[0]
+    assert (action["num_records"], action["null_count.n"], action["null_count.i"]) == (2, 2, 0)
+    assert (action["min.i"], action["max.i"]) == (1, 2)
+    assert (action["min.d"], action["max.d"]) == (Decimal("-1.250"), Decimal("7.125"))
     snapshot = Table(tmp_path / "t").snapshot()
-    for kept in ("f > 5", "s >= 'z'", "t >= '2024-01-01T00:00:00.001501Z'", "d = 7.125", "i = 2"):
-        assert snapshot.scan(where=kept).count() == 1, kept
+    for condition in (
+        "f > 5",
+        "s >= 'z'",
+        "t >= '2024-01-01T00:00:00.001501Z'",
+        "d = 7.125",
+        "i = 2",
+    ):
+        assert snapshot.scan(where=condition).count() == 1, condition
     for pruned in ("i > 2", "day < '2024-01-01'", "d > 7.2", "s > 'zz'"):
         assert snapshot.scan(where=pruned).count() == 0, pruned
 

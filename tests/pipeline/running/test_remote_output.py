@@ -52,13 +52,13 @@ def test_every_way_of_writing_works_in_a_store(project: RemoteProject) -> None:
     assert [run.status for run in opened.runs()] == [RunStatus.SUCCEEDED] * 3
     opened.replay(engine="datafusion").check()
     store = project.place.store(project.prefix)
-    objects = [found.path for found in store.list_tree("")]
+    objects = [listed.path for listed in store.list_tree("")]
     assert len(objects) > 20
     assert [path for path in objects if "/replays/" in path] == []
     assert [path for path in objects if project.place.secret.encode() in store.read(path)] == []
     assert {file.name for file in project.folder.iterdir()} == {"views", "headrace.toml", "lake"}
-    kept = opened.vacuum(retention_hours=0)
-    assert [table.files for table in kept if table.table.endswith("/total")] == [()]
+    vacuumed = opened.vacuum(retention_hours=0)
+    assert [table.files for table in vacuumed if table.table.endswith("/total")] == [()]
     removed = opened.vacuum(retention_hours=0, keep_pins=False, dry_run=False)
     assert [len(table.files) for table in removed if table.table.endswith("/total")] == [1]
     assert project.rows() == AFTER_MORE | {"log": APPENDED_TWICE}
@@ -91,11 +91,11 @@ def test_after_a_fault_the_next_run_ends_as_if_there_had_been_none(
         with injected(faults), suppress(Exception):  # a fault may surface as any error
             project.run().check()
         project.run().check()
-        found = {
+        contents = {
             v: sorted(map(repr, project.table(v).snapshot().rows().read_all().to_pylist()))
             for v in ("log", "total")
         }
-        assert found == {"log": sorted(APPENDED), "total": ["{'total': 10}"]}
+        assert contents == {"log": sorted(APPENDED), "total": ["{'total': 10}"]}
 
 
 def test_lost_responses_duplicate_nothing(s3: Place, tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_lost_responses_duplicate_nothing(s3: Place, tmp_path: Path) -> None:
         place = Place("s3", s3.root, {**s3.options, "endpoint_url": relay.endpoint}, relay.endpoint)
         project = RemoteProject(place, tmp_path / "project", prefix=f"lost/{uuid4().hex}")
         project.run().check()
-        lost = relay.lost
-    assert lost > 10
+        lost_responses = relay.lost
+    assert lost_responses > 10
     project.place = s3
     assert project.rows()["log"] == sorted(APPENDED)
     assert project.leftovers() == []
@@ -132,8 +132,8 @@ def test_a_process_that_lost_its_lease_cannot_commit(
             other.kill()
         _run_when_the_lease_has_expired(project).check()
         other.send_signal(signal.SIGCONT)
-        said, _ = other.communicate(timeout=120)
-    assert said.strip() == ("" if is_killed else "LEASE_LOST")
+        errors, _ = other.communicate(timeout=120)
+    assert errors.strip() == ("" if is_killed else "LEASE_LOST")
     project.run().check()
     log = project.table("log").snapshot().rows().read_all()
     assert sorted(map(repr, log.to_pylist())) == sorted(APPENDED)

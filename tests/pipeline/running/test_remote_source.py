@@ -50,6 +50,6 @@ def test_a_run_reads_its_sources_from_a_store_and_keeps_no_secret(
     write_deltalake(lake, pa.table({"n": [10], "part": ["a"]}), mode="append")
     s3.upload(lake, "pipeline/orders")
     assert Project.load(root).run(engine="datafusion").count(ViewStatus.RAN) == 1
-    kept = [file for file in root.rglob("*") if file.is_file()]
-    assert len(kept) > 5
-    assert [file for file in kept if SECRET_KEY.encode() in file.read_bytes()] == []
+    files = [file for file in root.rglob("*") if file.is_file()]
+    assert len(files) > 5
+    assert [file for file in files if SECRET_KEY.encode() in file.read_bytes()] == []

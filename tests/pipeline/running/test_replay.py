@@ -74,10 +74,10 @@ def test_a_file_that_was_only_touched_does_not_fail_a_replay(shop: Path) -> None
 
 
 def vacuum(root: Path, *, keep_pins: bool) -> dict[str, Vacuumed]:
-    found = Project.load(root).vacuum(
+    vacuumed = Project.load(root).vacuum(
         keep_pins=keep_pins, with_sources=True, retention_hours=0, dry_run=False
     )
-    return {Path(table.table).name: table for table in found}
+    return {Path(table.table).name: table for table in vacuumed}
 
 
 def rewrite_weather(root: Path) -> None:
@@ -90,7 +90,7 @@ def test_after_a_plain_vacuum_a_replay_names_the_missing_files(shop: Path) -> No
     removed = vacuum(shop, keep_pins=False)["weather"].files
     with pytest.raises(PinnedFilesChangedError, match="is gone") as caught:
         Project.load(shop).replay(then.id)
-    assert all(any(file in told for told in caught.value.files) for file in removed)
+    assert all(any(file in problem for problem in caught.value.files) for file in removed)
 
 
 def test_a_vacuum_that_keeps_pins_leaves_every_run_to_be_replayed(shop: Path) -> None:
@@ -101,9 +101,9 @@ def test_a_vacuum_that_keeps_pins_leaves_every_run_to_be_replayed(shop: Path) ->
         runs.append(run(shop))
     rewrite_weather(shop)
     rewrite_weather(shop)
-    found = vacuum(shop, keep_pins=True)
-    assert found["weather"].kept_versions == (0, 1, 2)
-    assert len(found["weather"].files) == 1
+    vacuumed = vacuum(shop, keep_pins=True)
+    assert vacuumed["weather"].kept_versions == (0, 1, 2)
+    assert len(vacuumed["weather"].files) == 1
     for record in runs:
         assert Project.load(shop).replay(record.id).status is RunStatus.SUCCEEDED
 
@@ -136,9 +136,9 @@ def test_a_vacuum_removes_nothing_while_a_version_that_is_kept_cannot_be_read(sh
 def test_a_vacuum_only_lists_files_by_default(shop: Path) -> None:
     run(shop)
     rewrite_weather(shop)
-    found = Project.load(shop).vacuum(keep_pins=False, with_sources=True, retention_hours=0)
-    gone = next(table.files for table in found if table.table.endswith("weather"))
-    assert all((shop / "lake" / "weather" / file).exists() for file in gone)
+    vacuumed = Project.load(shop).vacuum(keep_pins=False, with_sources=True, retention_hours=0)
+    files = next(table.files for table in vacuumed if table.table.endswith("weather"))
+    assert all((shop / "lake" / "weather" / file).exists() for file in files)
 
 
 def test_a_function_that_changed_stops_a_replay_before_it_computes(shop: Path) -> None:

@@ -120,13 +120,13 @@ def test_an_impossible_cast_is_an_error_and_null_only_without_ansi(shop: Path) -
 
 
 def test_a_run_that_died_is_reported_as_interrupted(shop: Path) -> None:
-    done = run(shop)
+    result = run(shop)
     project = Project.load(shop)
     died = msgspec.structs.replace(
-        done, id="99999999-dead", status=RunStatus.RUNNING, finished_ms=None
+        result, id="99999999-dead", status=RunStatus.RUNNING, finished_ms=None
     )
     project.store.add_run(died)
-    assert {found.status for found in project.runs()} == {
+    assert {listed.status for listed in project.runs()} == {
         RunStatus.INTERRUPTED,
         RunStatus.SUCCEEDED,
     }
@@ -183,8 +183,10 @@ def test_a_view_that_read_an_older_result_runs_again_once_that_is_recomputed(sho
     named = "view revenue no longer has the result that was read"
     assert whole.views["top"].reason == named
     assert whole.views["top"].upstream_keys == {"revenue": whole.views["revenue"].skip_key}
-    (told,) = (v for v in Project.load(shop).diff(alone.id, whole.id).views if v.view == "top")
-    assert [cause.text for cause in told.causes] == [named]
+    (difference,) = (
+        v for v in Project.load(shop).diff(alone.id, whole.id).views if v.view == "top"
+    )
+    assert [cause.text for cause in difference.causes] == [named]
 
 
 def test_a_selection_that_matches_nothing_is_an_error(shop: Path) -> None:
@@ -276,20 +278,20 @@ def test_two_runs_at_once_are_refused(shop: Path) -> None:
 
 def test_a_dry_run_writes_nothing(shop: Path) -> None:
     decided = Project.load(shop).decide(engine=ENGINE)
-    assert {made.action.value for made in decided.values()} == {"run"}
+    assert {decision.action.value for decision in decided.values()} == {"run"}
     assert not (shop / "output").exists()
 
 
 def test_the_store_keeps_runs_plans_and_environment(shop: Path) -> None:
-    made = run(shop, analyse=True)
+    record = run(shop, analyse=True)
     project = Project.load(shop)
-    shown = project.show(made.id[:12])
-    assert shown == made
+    shown = project.show(record.id[:12])
+    assert shown == record
     assert shown.environment["datafusion"]
     plans = project.store.plans(shown, "forecast")
     assert set(plans) == set(PlanStage)
     assert "weather" in plans[PlanStage.PHYSICAL] or "Dataset" in plans[PlanStage.PHYSICAL]
-    assert project.store.bundle(made.bundle).id == made.bundle
+    assert project.store.bundle(record.bundle).id == record.bundle
 
 
 def test_an_unknown_run_is_an_error(shop: Path) -> None:
@@ -301,9 +303,9 @@ def test_a_diff_of_runs_shows_versions_code_and_results(shop: Path) -> None:
     first = run(shop)
     append_orders(shop, year=2024, count=5)
     second = run(shop)
-    found = Project.load(shop).diff(first.id, second.id)
-    assert found.facts == {"version of orders": ("1", "2")}
-    by_view = {view.view: view for view in found.views}
+    difference = Project.load(shop).diff(first.id, second.id)
+    assert difference.facts == {"version of orders": ("1", "2")}
+    by_view = {view.view: view for view in difference.views}
     assert by_view["forecast"].sameness.value == "same"
     assert by_view["revenue"].sameness.value == "other rows"
     assert [cause.kind.value for cause in by_view["revenue"].causes] == ["file"]

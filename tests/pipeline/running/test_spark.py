@@ -136,10 +136,12 @@ def test_the_order_of_a_large_result_is_known_if_it_matters(
     frame = spark.range(10_000, numPartitions=4).orderBy("id")
     folder, schema = Place(tmp_path / "t"), pa.schema([pa.field("id", pa.int64())])
     frame.write.parquet(str(folder))
-    found = digest_written(spark, folder, schema=schema, partition_by=(), tier=tier, driver_bytes=0)
+    digest = digest_written(
+        spark, folder, schema=schema, partition_by=(), tier=tier, driver_bytes=0
+    )
     whole = digest_batches(schema, pa.table({"id": range(10_000)}).to_batches())
-    assert (found.rows, found.rows_digest) == (whole.rows, whole.rows_digest)
-    assert found.order_digest == (whole.order_digest if tier is Tier.CANONICAL else None)
+    assert (digest.rows, digest.rows_digest) == (whole.rows, whole.rows_digest)
+    assert digest.order_digest == (whole.order_digest if tier is Tier.CANONICAL else None)
 
 
 TIME = datetime(2024, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -27,10 +27,10 @@ def exporter() -> Iterator[Any]:
     if not isinstance(provider, sdk.TracerProvider):
         provider = sdk.TracerProvider()
         trace.set_tracer_provider(provider)
-    kept = memory.InMemorySpanExporter()
-    provider.add_span_processor(export.SimpleSpanProcessor(kept))
-    yield kept
-    kept.shutdown()
+    span_exporter = memory.InMemorySpanExporter()
+    provider.add_span_processor(export.SimpleSpanProcessor(span_exporter))
+    yield span_exporter
+    span_exporter.shutdown()
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def spans(exporter: Any, tmp_path: Path) -> dict[str, Any]:
     edit(root / "views" / "forecast.sql", "max(degrees)", "1 / (max(degrees) - 8)")
     exporter.clear()
     record = Project.load(root).run(engine="datafusion")
-    found = exporter.get_finished_spans()
-    assert {span.attributes["headrace.run"] for span in found} == {record.id}
-    return {span.attributes.get("headrace.view", "the run"): span for span in found}
+    finished = exporter.get_finished_spans()
+    assert {span.attributes["headrace.run"] for span in finished} == {record.id}
+    return {span.attributes.get("headrace.view", "the run"): span for span in finished}
 
 
 def test_a_run_is_a_span_with_a_child_span_per_view(spans: dict[str, Any]) -> None:

@@ -256,8 +256,8 @@ def test_pruned_parquet_files_give_spark_the_same_rows(tmp_path: Path, spark: An
         text = f"-- @materialise output\nSELECT a, b FROM p WHERE {where}\n"
         (root / "views" / f"{name}.sql").write_text(text)
     project = Project.load(root)
-    kept = {name: project.plan()[name].unit("p").files_kept for name in queries}
-    assert kept == {"some": 2, "no_row": 0, "nulls": 5}
+    files_kept = {name: project.plan()[name].unit("p").files_kept for name in queries}
+    assert files_kept == {"some": 2, "no_row": 0, "nulls": 5}
     record = project.run(session=spark, select=list(queries))
     record.check()
     spark.read.parquet(str(root / "files")).createOrReplaceTempView("all_files")
@@ -272,8 +272,8 @@ def test_every_function_on_the_list_is_volatile_on_spark(spark: Any) -> None:
     """Except for typed literals, which Spark's parser replaces before it makes a plan."""
     spark.sql("SELECT DATE '2024-01-01' AS day, 1L AS degrees").createOrReplaceTempView("days")
     for mutation in CLOCK_AND_SESSION:
-        found = re.match(r"`(.*)`,", mutation.name)
-        call = found[1] if found else ""
+        match = re.match(r"`(.*)`,", mutation.name)
+        call = match[1] if match else ""
         is_typed = re.match(r"(?i)(date|timestamp\w*)\s*'", call)
         if mutation.key != NONE or not call or is_typed or "$" in call:
             continue

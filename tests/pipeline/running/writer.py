@@ -15,8 +15,8 @@ from tests.pipeline.running.output import Output, rows
 def main() -> None:
     kind, folder, name, count = sys.argv[1:]
     table = Path(folder) / "t"
-    made = _append_ours if kind == "ours" else _append_theirs
-    sys.stdout.write(" ".join(str(made(table, name, turn)) for turn in range(int(count))))
+    append = _append_ours if kind == "ours" else _append_theirs
+    sys.stdout.write(" ".join(str(append(table, name, turn)) for turn in range(int(count))))
 
 
 def _append_ours(table: Path, name: str, turn: int) -> int:

@@ -88,9 +88,9 @@ def test_only_files_without_a_valid_mark_are_marked(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
-    gone = LocalFile(path="gone", dv_id=None, location=tmp_path / "gone")
+    missing = LocalFile(path="gone", dv_id=None, location=tmp_path / "gone")
     with pytest.raises(DataFileNotFoundError, match="gone"):
-        make_marks("s", [gone], earlier=NO_MARKS)
+        make_marks("s", [missing], earlier=NO_MARKS)
 
 
 def test_marks_of_earlier_releases_are_checked_by_their_own_rule(tmp_path: Path) -> None:
