@@ -91,7 +91,7 @@ def test_an_empty_result_has_its_schema(tmp_path: Path, make: str) -> None:
     frame = pl.DataFrame(data)
     assert frame.height == 0
     assert frame.columns == pa.table(data).column_names == pa.schema(data).names
-    assert duckdb.sql("FROM given").columns == frame.columns
+    assert duckdb.sql("FROM data").columns == frame.columns
 
 
 def test_any_library_accepts_the_files_of_a_scan(plain: Snapshot) -> None:
