@@ -150,3 +150,17 @@ def test_a_full_disk_is_reported(store: LocalStore, tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not raised.value.transient
     assert not (tmp_path / "log" / "new").exists()
+
+
+def test_a_checksum_of_hadoop_does_not_outlive_the_content(
+    store: LocalStore, tmp_path: Path
+) -> None:
+    """Hadoop refuses to read a local file that differs from its checksum."""
+    checksums = [tmp_path / name for name in (".hint.crc", ".gone.crc", ".other.crc")]
+    for checksum in checksums:
+        checksum.write_bytes(b"crc\0")
+    store.put("hint", b"old", mode=PutMode.OVERWRITE)
+    store.put("gone", b"", mode=PutMode.OVERWRITE)
+    checksums[1].write_bytes(b"crc\0")
+    store.delete(["gone"])
+    assert [checksum.exists() for checksum in checksums] == [False, False, True]

@@ -98,6 +98,7 @@ class LocalStore:
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 if mode is PutMode.OVERWRITE:
+                    _checksum_of(target).unlink(missing_ok=True)
                     _replace(target, content)
                 elif not _create_unnamed(target, content):
                     _create(target, content)
@@ -136,8 +137,10 @@ class LocalStore:
     def delete(self, paths: Iterable[str]) -> None:
         """Delete files but not their folders."""
         for path in paths:
+            target = Path(self._full(path))
             with storage_errors(path):
-                Path(self._full(path)).unlink(missing_ok=True)
+                target.unlink(missing_ok=True)
+                _checksum_of(target).unlink(missing_ok=True)
 
     def prune(self, directory: str) -> None:
         """Remove the empty folders below a folder, and the folder itself if it is then empty."""
@@ -158,6 +161,11 @@ class LocalStore:
 
     def _full(self, path: str) -> str:
         return f"{self.root.rstrip('/')}/{path}"
+
+
+def _checksum_of(target: Path) -> Path:
+    """Return where Hadoop keeps the checksum of a local file; it refuses a file that differs."""
+    return target.with_name(f".{target.name}.crc")
 
 
 def _meta(path: str, status: os.stat_result) -> ObjectMeta:
