@@ -17,8 +17,8 @@ from headrace.maintain.home import DELTA_HOME
 from headrace.maintain.live_version import delta_version
 from headrace.maintain.setting import StateSettings
 from headrace.storage.local import LocalStore
-from tests.lake.action import add, metadata, opening, protocol, remove, vector
-from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.action import add, metadata, opening, protocol, remove, statistics, vector
+from tests.lake.checkpoint import Form, Shape, Statistics, write_checkpoint
 from tests.lake.log import state_at, write_history
 
 Key = tuple[str, str | None]
@@ -325,3 +325,22 @@ def test_after_any_history_the_state_has_the_files_of_the_log(
             Table(str(table)).state.sync()
     Table(str(table)).state.sync()
     assert state_files(table) == scanned(table)
+
+
+@pytest.mark.parametrize("form", [Form.CLASSIC, Form.MULTI_PART, Form.V2_PARQUET])
+def test_typed_statistics_of_a_checkpoint_still_skip_files(tmp_path: Path, form: Form) -> None:
+    opened = opening(**{"delta.checkpoint.writeStatsAsJson": "false"})
+    values = {"part": "x", "n": "1"}
+    adds = [
+        add(f"f{n}", partition_values=values, stats=statistics(5, low=n, high=n + 1))
+        for n in range(9)
+    ]
+    history = [[*opened, *adds, add("unknown", partition_values=values)], [remove("f8")]]
+    write_history(tmp_path, history)
+    shape = Shape(form=form, statistics=Statistics.STRUCT)
+    write_checkpoint(tmp_path, 1, state_at(history, 1), shape)
+    Table(str(tmp_path)).state.sync()
+    scan = Table(str(tmp_path)).snapshot().scan("n = 1 AND id < 3")
+    assert scan.decision.state_version == 1
+    assert sorted(file.path for file in scan) == ["f0", "f1", "f2", "unknown"]
+    assert {file.num_records for file in scan} == {5, None}

@@ -19,6 +19,7 @@ from headrace.maintain.delta_sync import DeltaVersion
 from headrace.maintain.entry_columns import ENTRY_COLUMNS, KEY_HASH, PARTITION, VECTOR, key_hashes
 from headrace.maintain.partition_code import PartitionCodes
 from headrace.maintain.staging import now_ms
+from headrace.maintain.statistic_text import with_typed_statistics
 from headrace.protocol import light
 from headrace.protocol.action import Metadata
 from headrace.protocol.action import Protocol as TableProtocol
@@ -26,6 +27,7 @@ from headrace.replay.projection import ADD_FIELDS, ROW_FIELDS
 from headrace.scan.live_file import FileContext
 
 _FIELDS = (*ADD_FIELDS, *ROW_FIELDS)
+_TYPED_STATISTICS = "stats_parsed"
 _PLAIN_FIELDS = ("path", "size", "modificationTime", "stats", "tags", *ROW_FIELDS)
 """The fields of an add that an entry has unchanged."""
 _REQUIRED = ("path", "size")
@@ -59,15 +61,16 @@ def delta_version(snapshot: DeltaSnapshot) -> DeltaVersion:
     """Convert a snapshot to a `DeltaVersion`; its files are read lazily."""
     columns = snapshot.context.partition_columns
     names = tuple(column.physical_name for column in columns)
+    fields = (*_FIELDS, _TYPED_STATISTICS) if _lacks_texts(snapshot.metadata) else _FIELDS
 
     def batches(partitions: PartitionCodes) -> Iterator[pa.RecordBatch]:
         scan = snapshot.scan()
         files = size_bytes = 0
-        with scan.run(projection=_FIELDS) as run:
+        with scan.run(projection=fields) as run:
             for batch in run:
                 version = batch.source.version
                 entries = _entries(
-                    add_columns(batch, _FIELDS),
+                    add_columns(batch, fields),
                     version=snapshot.version if version is None else version,
                     names=names,
                     partitions=partitions,
@@ -84,6 +87,12 @@ def delta_version(snapshot: DeltaSnapshot) -> DeltaVersion:
         types={column.physical_name: column.type for column in columns},
         batches=batches,
     )
+
+
+def _lacks_texts(metadata: Metadata) -> bool:
+    """Whether checkpoints have statistics as typed columns alone."""
+    written = (metadata.configuration or {}).get("delta.checkpoint.writeStatsAsJson") or "true"
+    return written.lower() == "false"
 
 
 def _encoded(name: str, action: msgspec.Struct) -> str:
@@ -116,6 +125,9 @@ def _columns(
         columns[name] = pa.nulls(size, ENTRY_COLUMNS.field(name).type) if array is None else array
     for name in _REQUIRED:
         _require(columns[name], name, adds)
+    typed_statistics = adds.field(_TYPED_STATISTICS)
+    if typed_statistics is not None and columns["stats"].null_count:
+        columns["stats"] = with_typed_statistics(columns["stats"], typed_statistics)
     vectors = _vectors(adds)
     zero = light.scalar(0, pa.int64())
     times = pc.fill_null(columns["modificationTime"].cast(pa.int64()), zero)
