@@ -182,3 +182,18 @@ def test_a_disk_that_is_full_is_a_typed_error(
         monkeypatch.setattr("tempfile.TemporaryFile", lambda: full)
         with ColumnSort(partitions, run_bytes=1) as sort, pytest.raises(SpillFailedError):
             sort.add(batch([whole], partitions))
+
+
+@given(
+    st.lists(st.tuples(INTEGERS, DOUBLES), min_size=1, max_size=40), st.integers(0, 39), st.data()
+)
+def test_rows_have_the_same_order_among_themselves_as_among_all(
+    drawn: list[tuple[str | None, str | None]], stop: int, data: st.DataObject
+) -> None:
+    """A run is sorted before all partitions are known."""
+    partitions = PartitionCodes(TYPES)
+    texts = [pa.array(column, pa.string()) for column in zip(*drawn, strict=True)]
+    codes = partitions.encode(texts, size=len(drawn))
+    rows = codes[data.draw(st.integers(0, stop)) : stop + 1]
+    every, among = partitions.ranks()[rows].tolist(), partitions.ranks_among(rows).tolist()
+    assert [a < b for a in every for b in every] == [a < b for a in among for b in among]

@@ -6,7 +6,7 @@ to precede everything unread from all runs at once, and sorts it as columns.
 
 import tempfile
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Self
 
@@ -61,24 +61,26 @@ class ColumnSort:
         Raises:
             SpillFailedError: the disk failed.
         """
-        ranks = self._partitions.ranks()
-        last = self._sorted_waiting(ranks)
+        last = self._sorted_waiting()
         if not self._runs:
             yield last
             return
+        ranks = self._partitions.ranks()
         runs = [_Run(_read(run), ranks) for run in self._runs]
         runs.append(_Run(_chunks(last), ranks))
         while any(not run.is_done for run in runs):
             limits = [run.last for run in runs if run.has_more]
             limit = min(limits) if limits else None
-            yield _in_order([run.take(limit) for run in runs if not run.is_done], ranks)
+            rows = [run.take(limit) for run in runs if not run.is_done]
+            yield _in_order(rows, ranks.__getitem__)
 
-    def _sorted_waiting(self, ranks: Codes) -> pa.RecordBatch:
+    def _sorted_waiting(self) -> pa.RecordBatch:
         batches, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        return _in_order(batches, ranks)
+        # Ranks of all partitions so far would make the time quadratic in their number.
+        return _in_order(batches, self._partitions.ranks_among)
 
     def _spill(self) -> None:
-        batch = self._sorted_waiting(self._partitions.ranks())
+        batch = self._sorted_waiting()
         with _disk_errors():
             run = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the sort)
             self._runs.append(run)
@@ -136,7 +138,7 @@ class _Run:
         return int(self._ranks[self._codes[row]]), self._paths[row].as_py()
 
 
-def _in_order(batches: list[pa.RecordBatch], ranks: Codes) -> pa.RecordBatch:
+def _in_order(batches: list[pa.RecordBatch], ranks_of: Callable[[Codes], Codes]) -> pa.RecordBatch:
     """Return the rows of all batches as one, sorted; equal rows stay in their order."""
     if not batches:
         columns = [pa.nulls(0, field.type) for field in ENTRY_COLUMNS]
@@ -144,7 +146,7 @@ def _in_order(batches: list[pa.RecordBatch], ranks: Codes) -> pa.RecordBatch:
     batch = pa.concat_batches(batches)
     codes = light.to_numpy(batch.column(PARTITION))
     keys = pa.RecordBatch.from_arrays(
-        [light.from_numpy(ranks[codes]), batch.column("path")], [_RANK, "path"]
+        [light.from_numpy(ranks_of(codes)), batch.column("path")], [_RANK, "path"]
     )
     return batch.take(pc.sort_indices(keys, sort_keys=_ORDER))
 

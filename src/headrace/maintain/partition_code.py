@@ -52,12 +52,21 @@ class PartitionCodes:
 
     def ranks(self) -> Codes:
         """Return the rank of each partition in partition order; equal values have equal ranks."""
+        return self._ranked(range(len(self._values)))
+
+    def ranks_among(self, codes: Codes) -> Codes:
+        """Return the rank of each row among the partitions of these rows alone."""
+        distinct, rows = np.unique(codes, return_inverse=True)
+        return self._ranked(distinct.tolist())[rows]
+
+    def _ranked(self, numbers: Sequence[int]) -> Codes:
         keys = self._sort_keys
         for number in range(len(keys), len(self._values)):
             keys.append(sort_key(self.values(number), self.types))
-        ordered = sorted(range(len(keys)), key=keys.__getitem__)
-        ranks = np.zeros(len(keys), np.int64)
-        for rank, (_, equals) in enumerate(groupby(ordered, key=keys.__getitem__)):
+        ordered = sorted(range(len(numbers)), key=lambda at: keys[numbers[at]])
+        ranks = np.zeros(len(numbers), np.int64)
+        groups = groupby(ordered, key=lambda at: keys[numbers[at]])
+        for rank, (_, equals) in enumerate(groups):
             ranks[list(equals)] = rank
         return ranks
 
