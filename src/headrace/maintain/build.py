@@ -246,7 +246,7 @@ class Build:
                 settings=self._settings,
             )
         drop_tombstones(draft, added, home=self._home)
-        add_entries(draft, self.change.staged, version=version)
+        add_entries(draft, self.change.staged, home=self._home, version=version)
         if pending:
             schema = self._home.entry_schema
             names = {field["name"] for field in schema["fields"]}
@@ -254,7 +254,8 @@ class Build:
                 {name: value for name, value in entry.items() if name in names}
                 for entry in pending.values()
             )
-            add_entries(draft, stage.put_entries(known, types=self._types), version=version)
+            staged = stage.put_entries(known, types=self._types)
+            add_entries(draft, staged, home=self._home, version=version)
 
     def _empty_state(self, base: Base, version: int) -> StateManifest:
         layout = None

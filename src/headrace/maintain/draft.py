@@ -96,10 +96,14 @@ def draft_of(state: StateManifest | None, *, home: Home, shelf: ManifestShelf) -
     )
 
 
-def add_entries(draft: Draft, staged: StagedEntries, *, version: int) -> None:
-    """Add the staged manifests; entries that inherit their version get this one."""
+def add_entries(draft: Draft, staged: StagedEntries, *, home: Home, version: int) -> None:
+    """Add the staged manifests; entries that inherit their version get this one.
+
+    Entries of a Delta log inherit nothing: theirs is the version of a commit, which may be 0.
+    """
+    inherits = home.kind is HomeKind.INDEXTABLES
     for info in staged.infos:
-        if info.min_added_at_version == INHERITED_VERSION:
+        if inherits and info.min_added_at_version == INHERITED_VERSION:
             latest = max(info.max_added_at_version, version)
             info = msgspec.structs.replace(  # noqa: PLW2901
                 info, min_added_at_version=version, max_added_at_version=latest
