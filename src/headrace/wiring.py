@@ -3,6 +3,8 @@
 This is the only module that constructs stores and engines. It is also the only one below the
 command line that may import inside functions. So `import headrace` stays light, and a cloud
 client, Arrow or a SQL parser is loaded only when it is used.
+
+It is longer than other modules because imports on demand are kept in one place.
 """
 
 import os
@@ -18,7 +20,7 @@ from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.errors import MissingExtraError, UnsupportedStoreError
 from headrace.expr.node import Basis, BoundPredicate, Predicate
 from headrace.phases.changes import ChangeRequest
-from headrace.phases.scan import ScanOutcome
+from headrace.phases.scan_request import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext

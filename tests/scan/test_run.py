@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from examples.memory_executor import MemoryExecutor, two_commits
 from headrace.phases import ReadHint, SnapshotRequest
-from headrace.phases.scan import ScanOutcome
+from headrace.phases.scan_request import ScanOutcome
 from headrace.plan import Batch, Node, ScanJson
 from headrace.plan.context import ExecutionContext
 from headrace.scan.run import Run

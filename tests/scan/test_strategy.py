@@ -31,8 +31,8 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("rule", "strategy", "options"),
     [
-        ("options", Strategy.FORWARD, {"strategy": "forward"}),
-        ("options", Strategy.REVERSE, {"strategy": Strategy.REVERSE}),
+        ("asked", Strategy.FORWARD, {"strategy": "forward"}),
+        ("asked", Strategy.REVERSE, {"strategy": Strategy.REVERSE}),
         ("limit", Strategy.REVERSE, {"limit": 1}),
         ("predicate", Strategy.REVERSE, {"where": "id = 1"}),
         ("whole-table", Strategy.REVERSE, {}),

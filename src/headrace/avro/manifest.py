@@ -133,38 +133,17 @@ class ManifestWriter:
             return
         payload = self.codec.compress(encode_records(entries, self.schema))
         block = RawBlock(count=len(entries), payload=payload)
-        self._add(block, self._describe(entries))
+        description = describe_entries(
+            entries, self._types, inherited_version=self._added_at_version
+        )
+        refs = {ref for entry in entries if (ref := entry.get("docMappingRef"))}
+        self._add(block, msgspec.structs.replace(description, refs=tuple(sorted(refs))))
 
     def _add(self, block: RawBlock, index: IndexedBlock) -> None:
         framed = block.framed(self._sync)
         self._framed.append(framed)
         self._index.append(
             msgspec.structs.replace(index, length_bytes=len(framed), crc32=crc32(block.payload))
-        )
-
-    def _describe(self, entries: list[Entry]) -> IndexedBlock:
-        inherited = self._added_at_version
-        bounds = BoundsBuilder(self._types)
-        for entry in entries:
-            bounds.add(entry["partitionValues"])
-        versions = [entry["addedAtVersion"] for entry in entries]
-        if inherited is not None:
-            versions = [version or inherited for version in versions]
-        timestamps = [entry["addedAtTimestamp"] for entry in entries]
-        min_path, max_path = path_range(entry["path"] for entry in entries)
-        return IndexedBlock(
-            length_bytes=0,
-            count=len(entries),
-            total_bytes=sum(entry["size"] for entry in entries),
-            min_version=min(versions),
-            max_version=max(versions),
-            min_timestamp=min(timestamps),
-            max_timestamp=max(timestamps),
-            min_path=min_path,
-            max_path=max_path,
-            bounds=bounds.bounds() if self._types else None,
-            added_at_version=inherited,
-            refs=tuple(sorted({ref for entry in entries if (ref := entry.get("docMappingRef"))})),
         )
 
     def _info(self, length: int) -> ManifestInfo:
@@ -186,3 +165,41 @@ class ManifestWriter:
             min_path=min((b.min_path for b in index), default=None),
             max_path=max((b.max_path for b in index), default=None),
         )
+
+
+def describe_entries(
+    entries: list[Entry],
+    types: Mapping[str, DataType],
+    *,
+    length_bytes: int = 0,
+    inherited_version: int | None = None,
+) -> IndexedBlock:
+    """Return the block index entry for the entries of one block, without their references.
+
+    Args:
+        entries: The entries, at least one.
+        types: The partition columns, in the order of the spec, with their types.
+        length_bytes: The length of the block in its file.
+        inherited_version: The version that entries with `addedAtVersion` 0 inherit.
+    """
+    bounds = BoundsBuilder(types)
+    for entry in entries:
+        bounds.add(entry["partitionValues"])
+    versions = [entry["addedAtVersion"] for entry in entries]
+    if inherited_version is not None:
+        versions = [version or inherited_version for version in versions]
+    timestamps = [entry["addedAtTimestamp"] for entry in entries]
+    min_path, max_path = path_range(entry["path"] for entry in entries)
+    return IndexedBlock(
+        length_bytes=length_bytes,
+        count=len(entries),
+        total_bytes=sum(entry["size"] for entry in entries),
+        min_version=min(versions),
+        max_version=max(versions),
+        min_timestamp=min(timestamps),
+        max_timestamp=max(timestamps),
+        min_path=min_path,
+        max_path=max_path,
+        bounds=bounds.bounds() if types else None,
+        added_at_version=inherited_version,
+    )

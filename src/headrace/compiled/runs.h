@@ -1,4 +1,5 @@
-/* Decoding Parquet's RLE/bit-packed hybrid encoding of levels and codes. */
+/* Decoding Parquet's RLE/bit-packed hybrid encoding of levels and codes, within other loops.
+   `engines/arrow/checkpoint/rle.py` decodes what these loops decline. */
 #ifndef HEADRACE_RUNS_H
 #define HEADRACE_RUNS_H
 

@@ -17,11 +17,10 @@ from headrace.avro.block_index import (
     place_blocks,
 )
 from headrace.avro.container import Header, RawBlock, open_block, read_header, split_blocks
+from headrace.avro.manifest import describe_entries
 from headrace.avro.record import decode_block, decode_records
 from headrace.errors import CorruptStateError, ObjectNotFoundError
 from headrace.log.state_name import resolve_manifest
-from headrace.protocol.key import path_range
-from headrace.protocol.partition_bounds import BoundsBuilder
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import UNKNOWN_COUNT, Entry, ManifestInfo
 from headrace.storage.store import Store
@@ -233,30 +232,6 @@ def _described(
             blocks.append(PlacedBlock(at, described))
         at += len(raw.framed(header.sync))
     return tuple(blocks)
-
-
-def describe_entries(
-    entries: list[Entry], types: Mapping[str, DataType], *, length_bytes: int
-) -> IndexedBlock:
-    """Return the block index entry for these entries."""
-    bounds = BoundsBuilder(types)
-    for entry in entries:
-        bounds.add(entry["partitionValues"])
-    versions = [entry["addedAtVersion"] for entry in entries]
-    timestamps = [entry["addedAtTimestamp"] for entry in entries]
-    min_path, max_path = path_range(entry["path"] for entry in entries)
-    return IndexedBlock(
-        length_bytes=length_bytes,
-        count=len(entries),
-        total_bytes=sum(entry["size"] for entry in entries),
-        min_version=min(versions),
-        max_version=max(versions),
-        min_timestamp=min(timestamps),
-        max_timestamp=max(timestamps),
-        min_path=min_path,
-        max_path=max_path,
-        bounds=bounds.bounds() if types else None,
-    )
 
 
 class ManifestShelf:

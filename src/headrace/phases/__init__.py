@@ -12,12 +12,11 @@ from headrace.phases.scan import (
     CheckpointReplay,
     CommitReplay,
     KeyCollection,
-    ScanOutcome,
-    ScanRequest,
     SidecarReplay,
     plan_forward_scan,
     plan_scan,
 )
+from headrace.phases.scan_request import ScanOutcome, ScanRequest
 from headrace.phases.share import LeafShare, share_leaves
 from headrace.phases.snapshot import (
     ListLog,

@@ -7,7 +7,8 @@ from headrace.log.name import LOG_DIRECTORY, first_name
 from headrace.log.segment import Segment, index_log
 from headrace.phases.phase import Consume, Phase
 from headrace.phases.recovery import user_facing_error
-from headrace.phases.scan import ScanOutcome, ScanRequest, plan_scan
+from headrace.phases.scan import plan_scan
+from headrace.phases.scan_request import ScanOutcome, ScanRequest
 from headrace.plan.batch import Batch
 from headrace.plan.node import FirstOfEach, ListFiles, Node, ScanJson
 from headrace.protocol.log_file import LogFile

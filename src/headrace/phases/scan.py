@@ -11,8 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from headrace.errors import CorruptCheckpointError, HeadraceError, ObjectNotFoundError
-from headrace.expr.node import BoundPredicate
-from headrace.log.dialect import DELTA, Dialect, StateRole
+from headrace.log.dialect import StateRole
 from headrace.log.name import SIDECAR_DIRECTORY
 from headrace.log.segment import Segment
 from headrace.metrics.event import CompactionAbandoned, Event, StateAbandoned
@@ -25,6 +24,7 @@ from headrace.phases.recovery import (
     recover,
     user_facing_error,
 )
+from headrace.phases.scan_request import ScanOutcome, ScanRequest
 from headrace.plan.batch import Batch
 from headrace.plan.node import (
     Chain,
@@ -39,46 +39,9 @@ from headrace.plan.node import (
 )
 from headrace.protocol.action import Sidecar
 from headrace.protocol.log_file import LogFile
-from headrace.protocol.schema import StructType
 from headrace.protocol.state import Tombstones
 from headrace.replay.projection import KEY_COLUMNS, add_columns, commit_columns
 from headrace.replay.seen import FrozenSeenSet, SeenSet
-
-
-class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of a scan; its terminal value repeats them."""
-
-    table: str
-    version: int
-    logical_schema: StructType
-    physical_schema: StructType
-    predicate: BoundPredicate | None = None
-    projection: tuple[str, ...]
-    """The requested fields of an add, by their name in the log."""
-    memory_limit_bytes: int = 64 << 20
-    """The memory that the seen set may use before it spills to disk."""
-    stops_after: int | None = None
-    """The number of files after which the caller stops; None: it takes all of them. Phases emit
-    all files in any case, and only read less ahead."""
-    tail: tuple[LogFile, ...] | None = None
-    dialect: Dialect = DELTA
-
-    def projected(self, projection: tuple[str, ...]) -> "ScanRequest":
-        """Return the same request for fewer fields."""
-        return msgspec.structs.replace(self, projection=projection)
-
-
-class ScanOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a scan that has emitted every live file."""
-
-    request: ScanRequest
-    seen: FrozenSeenSet
-    """The keys in the commits after the base."""
-
-    @property
-    def keys_seen(self) -> int:
-        """The number of these keys."""
-        return len(self.seen)
 
 
 class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """A worker's share of a parallel phase: some of its leaves, as a small machine."""
 
 from headrace.phases.phase import Parallel, Phase, Terminus
-from headrace.phases.scan import CheckpointReplay, ScanRequest
+from headrace.phases.scan import CheckpointReplay
+from headrace.phases.scan_request import ScanRequest
 from headrace.plan.node import Chain, Node
 from headrace.replay.seen import FrozenSeenSet
 

@@ -13,7 +13,8 @@ from headrace.log.segment import Segment
 from headrace.metrics.event import FellBack
 from headrace.phases.phase import Consume, Phase
 from headrace.phases.recovery import user_facing_error
-from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
+from headrace.phases.scan import plan_forward_scan, plan_scan
+from headrace.phases.scan_request import ScanOutcome, ScanRequest
 from headrace.plan.batch import Batch
 from headrace.plan.node import FirstOfEach, Node, ScanJson
 from headrace.protocol.action import ACTION_TYPES

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Sequence
 import msgspec
 
 from headrace.metrics.meter import Meter
-from headrace.phases.scan import ScanOutcome
+from headrace.phases.scan_request import ScanOutcome
 from headrace.scan.argument import column_names
 from headrace.scan.file_list_cache import FileListShape, SnapshotFileLists
 from headrace.scan.label import ListLabel

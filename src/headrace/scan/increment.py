@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
-from headrace.phases.scan import ScanOutcome
+from headrace.phases.scan_request import ScanOutcome
 from headrace.replay.match import SeenMatcher, all_but
 from headrace.scan.arrow_files import arrow_files, files_schema
 from headrace.scan.label import ListLabel

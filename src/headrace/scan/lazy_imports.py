@@ -6,7 +6,7 @@ A scan depends only on this protocol; `headrace.wiring` passes in its implementa
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from headrace.phases.scan import ScanOutcome
+from headrace.phases.scan_request import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.cancellation import Cancellation
 from headrace.scan.label import ListLabel

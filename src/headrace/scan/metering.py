@@ -12,7 +12,7 @@ from headrace.log.segment import Segment
 from headrace.metrics.event import ChecksumMismatched, Event
 from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
-from headrace.phases.scan import ScanRequest
+from headrace.phases.scan_request import ScanRequest
 from headrace.protocol.action import Checksum
 from headrace.scan.lazy_imports import RecordBatch
 from headrace.scan.metrics import ScanMetrics

@@ -13,7 +13,7 @@ from headrace.expr.reference import opaque_parts
 from headrace.metrics.reporter import Reporter
 from headrace.phases.increment import plan_increment
 from headrace.phases.phase import Phase
-from headrace.phases.scan import ScanOutcome, ScanRequest
+from headrace.phases.scan_request import ScanOutcome, ScanRequest
 from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.scan.argument import column_names, whole_number

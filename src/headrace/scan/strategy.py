@@ -9,7 +9,8 @@ from headrace.expr.reference import can_prune_by_partition
 from headrace.log.segment import Segment
 from headrace.metrics.counts import counted
 from headrace.phases.phase import Phase
-from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
+from headrace.phases.scan import plan_forward_scan, plan_scan
+from headrace.phases.scan_request import ScanOutcome, ScanRequest
 from headrace.phases.tripwire import CheckTripwire
 from headrace.protocol.log_file import LogFile
 from headrace.scan.options import ScanOptions, Strategy, Tripwire

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from headrace.errors import HeadraceError
 from headrace.phases.phase import Consume, PartialResult, Phase, Terminus
-from headrace.phases.scan import CheckpointReplay, ScanOutcome, plan_scan
+from headrace.phases.scan import CheckpointReplay, plan_scan
+from headrace.phases.scan_request import ScanOutcome
 from headrace.phases.share import share_leaves
 from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext

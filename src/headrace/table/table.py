@@ -12,7 +12,7 @@ from headrace.log.dialect import INDEXTABLES
 from headrace.metrics.counts import Counts
 from headrace.metrics.reporter import Reporter
 from headrace.phases.refresh import RefreshLog
-from headrace.phases.scan import ScanRequest
+from headrace.phases.scan_request import ScanRequest
 from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
 from headrace.phases.table_state import ReadTableState, TableState
 from headrace.phases.time_travel import ReadCommitTime

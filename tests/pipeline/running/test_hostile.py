@@ -20,7 +20,8 @@ from headrace.errors import (
     ViewRefusedError,
 )
 from headrace.pipeline import Bundle, Project
-from headrace.pipeline.execution.decision import Decider, LastResults
+from headrace.pipeline.execution.decision import Decider
+from headrace.pipeline.execution.last_result import LastResults
 from headrace.pipeline.output.staged import parquet_files
 from headrace.pipeline.place import Place
 from headrace.pipeline.runners.datafusion.file import write_rows

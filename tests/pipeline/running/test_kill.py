@@ -10,29 +10,14 @@ import pytest
 
 from headrace import Table
 from headrace.pipeline import Project
+from tests.pipeline.faults.project import VIEWS, grow, tables
 from tests.pipeline.running.driver import Driver
-from tests.pipeline.shop import append_orders, append_weather, write_shop
+from tests.pipeline.shop import write_shop
 
 _LOGGER = logging.getLogger(__name__)
 
 FEW = {"datafusion": 3, "spark": 1}
 """The number of kills by default; starting Spark takes seconds."""
-VIEWS = {
-    "log": (
-        "-- @materialise output\n-- @write append\n-- @append all\n"
-        "SELECT day, degrees FROM weather\n"
-    ),
-    "latest": (
-        "-- @materialise output\n-- @write merge\n-- @keys day\n-- @change_feed true\n"
-        "SELECT day, max(degrees) AS warmest FROM weather GROUP BY day\n"
-    ),
-    "by_year": (
-        "-- @materialise output\n-- @write overwrite_partitions\n-- @partition_by year\n"
-        "SELECT id, amount, year FROM orders WHERE year >= 2023\n"
-    ),
-    "kept": "-- @materialise staging\nSELECT id, amount FROM orders\n",
-    "total": "-- @materialise output\nSELECT sum(amount) AS total FROM kept\n",
-}
 
 
 def write_growing_shop(root: Path) -> Path:
@@ -40,18 +25,6 @@ def write_growing_shop(root: Path) -> Path:
     for name, text in VIEWS.items():
         (root / "views" / f"{name}.sql").write_text(text)
     return root
-
-
-def grow(root: Path, step: int) -> None:
-    append_weather(root, day=step)
-    append_orders(root, year=2024, count=step)
-
-
-def tables(root: Path) -> dict[str, list[str]]:
-    return {
-        folder.name: sorted(map(repr, Table(folder).snapshot().rows().read_all().to_pylist()))
-        for folder in sorted((root / "output").iterdir())
-    }
 
 
 @pytest.mark.timeout(3600)

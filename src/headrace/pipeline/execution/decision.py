@@ -4,7 +4,7 @@ A bundle, a selection and the results of earlier runs enter; decisions leave, in
 Nothing is executed, and no data is read.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -19,13 +19,14 @@ from headrace.pipeline.bundle.cause import (
 )
 from headrace.pipeline.bundle.content_hash import content_hash
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.execution.last_result import LastResult, LastResults
 from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.staleness import find_unrecorded_commit, why_stale
 from headrace.pipeline.execution.view_selection import select_views
 from headrace.pipeline.output.note import NotedVersion
 from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Materialise, WriteMode
-from headrace.pipeline.runs.run_record import OutputVersion, ViewRun
+from headrace.pipeline.runs.run_record import OutputVersion
 
 
 class Action(StrEnum):
@@ -35,41 +36,6 @@ class Action(StrEnum):
     SKIP = "skip"
     INLINE = "inline"
     LEAVE_OUT = "leave out"
-
-
-class LastResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest result of a view: its run, its record in that run, and its plan."""
-
-    run: str
-    record: ViewRun
-    plan: ViewPlan
-
-
-class LastResults(Mapping[str, LastResult]):
-    """The newest result of each view, and the views whose last plan cannot be read any more."""
-
-    def __init__(
-        self,
-        results: Mapping[str, LastResult] | None = None,
-        *,
-        unreadable: Mapping[str, str] | None = None,
-        newest_ms: int = 0,
-    ) -> None:
-        """Take both; a view is in at most one of them."""
-        self._results = results or {}
-        self.unreadable = unreadable or {}
-        """Why the last plan of a view cannot be read, by view; such a view runs again."""
-        self.newest_ms = newest_ms
-        """When the newest run started that has one of the results."""
-
-    def __getitem__(self, view: str) -> LastResult:
-        return self._results[view]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._results)
-
-    def __len__(self) -> int:
-        return len(self._results)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

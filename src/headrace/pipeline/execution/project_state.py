@@ -14,7 +14,7 @@ import msgspec
 from headrace.commit.lease import DEFAULT_TTL_MS
 from headrace.errors import InvalidProjectError, PipelineError
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.execution.decision import LastResult, LastResults
+from headrace.pipeline.execution.last_result import LastResult, LastResults
 from headrace.pipeline.place import Place
 from headrace.pipeline.project.manifest import MANIFEST, ProjectTable
 from headrace.pipeline.project.project import ProjectFiles

@@ -11,8 +11,9 @@ from headrace.errors import HeadraceError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.execution.comparison import Rows, compare_results
-from headrace.pipeline.execution.decision import Action, Decision, LastResult
+from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.execute import RunPlan, execute
+from headrace.pipeline.execution.last_result import LastResult
 from headrace.pipeline.execution.lazy_spark import LazySpark
 from headrace.pipeline.execution.prepare import Prepared
 from headrace.pipeline.execution.project_state import ProjectState

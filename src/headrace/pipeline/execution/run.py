@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.execution.decision import Action, Decision, LastResult, decide_views
+from headrace.pipeline.execution.decision import Action, Decision, decide_views
 from headrace.pipeline.execution.environment import describe_environment, new_run_id, now_ms
 from headrace.pipeline.execution.execute import RunPlan, execute
+from headrace.pipeline.execution.last_result import LastResult
 from headrace.pipeline.execution.lazy_spark import LazySpark
 from headrace.pipeline.execution.pinned_files import check_pinned_files
 from headrace.pipeline.execution.prepare import Prepared, open_bundle, plan_project

@@ -13,7 +13,8 @@ from headrace.pipeline.analysis.graph import descendants
 from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewKind
-from headrace.pipeline.execution.decision import Action, Decider, Decision, LastResults
+from headrace.pipeline.execution.decision import Action, Decider, Decision
+from headrace.pipeline.execution.last_result import LastResults
 from headrace.pipeline.page.document import Heading, render_page
 from headrace.pipeline.page.mermaid import mermaid
 from headrace.pipeline.page.story import NO_STORY, Story

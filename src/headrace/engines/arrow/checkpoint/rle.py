@@ -2,6 +2,11 @@
 
 Eight numbers of `width` bits take `width` bytes, so every eighth number starts at a byte. From
 there they are read as 64-bit words, and the numbers of all words are spread in parallel.
+
+The encoding has three decoders. This one serves packages without the compiled library and pages
+that the library declines. `compiled/runs.h` decodes within other loops, where a separate array
+would cost a pass over memory (ADR 15). `engines.arrow.parquet.chunk` decodes run by run in plain
+Python, for reads that are over before NumPy would be imported (ADR 8).
 """
 
 from collections.abc import Iterator

@@ -83,7 +83,10 @@ def _entries(page: Page, column: LeafColumn, dictionary: list[Any]) -> Iterator[
 
 
 def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:
-    """Decode Parquet's RLE/bit-packed hybrid into values and their repeat counts."""
+    """Decode Parquet's RLE/bit-packed hybrid into values and their repeat counts.
+
+    Not shared with `engines.arrow.checkpoint.rle`, which needs NumPy and expands every run.
+    """
     at = 0
     mask = (1 << width) - 1
     while count > 0:
