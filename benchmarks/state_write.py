@@ -123,6 +123,7 @@ def copy_blocks(store: LocalStore) -> int:
     shelf = ManifestShelf(store, INDEXTABLES_HOME.root, types=types)
     rewrite = Rewrite(
         [shelf.file(info) for info in state.manifests],
+        store=store,
         dropping=Visibility(state, INDEXTABLES_HOME),
         types=types,
         settings=QUIET,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
 from headrace.errors import ObjectExistsError, ObjectNotFoundError
-from headrace.storage.store import ObjectMeta, PutMode, WritableStore
+from headrace.storage.store import ObjectMeta, PutMode, RequestCost, WritableStore
 
 Hook = Callable[[str, str], None]
 """Called with the name of an operation and its path."""
@@ -25,6 +25,7 @@ class MemoryStore(WritableStore):
     """Objects in a dictionary; puts are atomic."""
 
     root = "memory://table"
+    request_cost = RequestCost.REMOTE
 
     def __init__(self, objects: dict[str, bytes] | None = None) -> None:
         self.objects: dict[str, bytes] = {} if objects is None else objects
@@ -66,7 +67,8 @@ class MemoryStore(WritableStore):
             data = self.objects[path]
         except KeyError as error:
             raise ObjectNotFoundError(path=path) from error
-        self.bytes_read += len(data)
+        with self.lock:
+            self.bytes_read += len(data)
         self.after("read", path)
         return data
 

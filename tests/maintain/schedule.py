@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 
+from headrace.storage.store import RequestCost
 from tests.maintain.memory import MemoryStore
 
 Writer = Callable[[MemoryStore], object]
@@ -29,6 +30,7 @@ class _Turn:
         self.is_done = False
         client = store.sharing()
         client.before = self._pause
+        client.request_cost = RequestCost.LOCAL  # one operation of a writer at a time
         self._thread = threading.Thread(target=self._run, args=(writer, client), daemon=True)
         self._thread.start()
         self._waits.acquire()

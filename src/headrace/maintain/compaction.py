@@ -125,7 +125,8 @@ def compact(  # noqa: PLR0913  (a rewrite needs them all)
         CorruptStateError: a manifest is missing or damaged, or the counts do not add up.
     """
     rewrite = Rewrite(
-        [shelf.file(info) for info in chosen],
+        shelf.each(shelf.file, chosen),
+        store=stage.store,
         dropping=Visibility(state, home),
         types=types,
         settings=settings,

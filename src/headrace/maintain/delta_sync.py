@@ -200,7 +200,12 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
                 protocol=target.protocol,
                 anchor=self.anchor.encoded(),
             ),
-            shelf=ManifestShelf(self.store, self.home.root, types=target.types),
+            shelf=ManifestShelf(
+                self.store,
+                self.home.root,
+                types=target.types,
+                parallelism=self.settings.read_parallelism,
+            ),
             types=target.types,
             settings=self.settings,
             commit_id=uuid4().hex,

@@ -85,6 +85,7 @@ def run_task(task: RewriteTask) -> TaskOutcome:
     blocks = {shelf.file(info): frozenset(at) for info, at in task.blocks}
     rewrite = Rewrite(
         list(blocks),
+        store=task.store,
         dropping=Visibility(task.state, task.home),
         types=task.types,
         settings=task.settings,

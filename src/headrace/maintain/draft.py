@@ -176,6 +176,7 @@ def purge_entries(  # noqa: PLR0913  (a rewrite needs them all)
             continue
         rewrite = Rewrite(
             [shelf.file(info)],
+            store=stage.store,
             dropping=_KeyFilter(home, gone, visibility=visibility),
             types=types,
             settings=settings,

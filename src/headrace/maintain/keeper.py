@@ -142,7 +142,13 @@ class StateKeeper:
 
     def verify(self) -> Verification:
         """Read everything that the newest state references, and check it against the state."""
-        return verify(self._store, self.home, self._base(), progress=self.progress)
+        return verify(
+            self._store,
+            self.home,
+            self._base(),
+            progress=self.progress,
+            parallelism=self.settings.read_parallelism,
+        )
 
     def _has_delta_log(self) -> bool:
         return next(iter(self._log.list(LOG_DIRECTORY)), None) is not None
@@ -183,7 +189,12 @@ class StateKeeper:
                 protocol=base.protocol,
                 anchor=base.state.anchor,
             ),
-            shelf=ManifestShelf(self._store, self.home.root, types=types),
+            shelf=ManifestShelf(
+                self._store,
+                self.home.root,
+                types=types,
+                parallelism=self.settings.read_parallelism,
+            ),
             types=types,
             settings=self.settings,
             commit_id=base.state.commit_id or "",

@@ -54,11 +54,15 @@ class Lookup:
         if not self._keys:
             return []
         visibility = Visibility(state, self._home)
-        located: list[Located] = []
-        for info in state.manifests:
-            if everywhere or self._paths.meets(info.min_path, info.max_path):
-                located += self._find_in(info, visibility, everywhere=everywhere)
-        return located
+        to_search = [
+            info
+            for info in state.manifests
+            if everywhere or self._paths.meets(info.min_path, info.max_path)
+        ]
+        by_manifest = self._shelf.each(
+            lambda info: self._find_in(info, visibility, everywhere=everywhere), to_search
+        )
+        return [entry for located in by_manifest for entry in located]
 
     def _find_in(
         self, info: ManifestInfo, visibility: Visibility, *, everywhere: bool

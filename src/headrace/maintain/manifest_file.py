@@ -5,8 +5,9 @@ here. Nothing is read twice: a manifest never changes, so an open one stays vali
 attempts of a commit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from typing import TypeVar
 
 from headrace.avro.block_index import (
     IndexedBlock,
@@ -21,9 +22,12 @@ from headrace.avro.manifest import describe_entries
 from headrace.avro.record import decode_block, decode_records
 from headrace.errors import CorruptStateError, ObjectNotFoundError
 from headrace.log.state_name import resolve_manifest
+from headrace.maintain.parallel import read_each
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import UNKNOWN_COUNT, Entry, ManifestInfo
 from headrace.storage.store import Store
+
+R = TypeVar("R")
 
 _CHUNK_BYTES = 1 << 20
 _SEARCHED_PATHS = 64
@@ -240,10 +244,14 @@ class ManifestShelf:
     The paths of its manifests are relative to the root, as `read_base` returns them.
     """
 
-    def __init__(self, store: Store, root: str, *, types: Mapping[str, DataType]) -> None:
+    def __init__(
+        self, store: Store, root: str, *, types: Mapping[str, DataType], parallelism: int = 1
+    ) -> None:
+        """Start without open manifests; `parallelism` limits how many are read at a time."""
         self._store = store
         self._root = root
         self._types = types
+        self._parallelism = parallelism
         self._open: dict[str, ManifestFile] = {}
 
     def file(self, info: ManifestInfo) -> ManifestFile:
@@ -257,3 +265,7 @@ class ManifestShelf:
             file = open_manifest(self._store, self._root, info, state_version=0, types=self._types)
             self._open[info.path] = file
         return file
+
+    def each(self, read: Callable[[ManifestInfo], R], infos: Iterable[ManifestInfo]) -> list[R]:
+        """Return what a function returns for each manifest; it is called concurrently."""
+        return read_each(read, infos, store=self._store, at_once=self._parallelism)

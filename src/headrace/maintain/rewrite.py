@@ -19,12 +19,14 @@ from headrace.maintain.entry_schema import same_shape, union_schema
 from headrace.maintain.entry_sort import EntrySort
 from headrace.maintain.home import codec_of
 from headrace.maintain.manifest_file import ManifestFile
+from headrace.maintain.parallel import read_each
 from headrace.maintain.setting import StateSettings
 from headrace.protocol.partition_bounds import sort_key
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import Entry, PartitionBounds
 from headrace.protocol.state_schema import Schema
 from headrace.protocol.value import FLOATS
+from headrace.storage.store import Store
 
 HELD_BYTES = 256 << 20
 """Manifests smaller than this in total are read once and held; larger ones block by block."""
@@ -97,6 +99,7 @@ class Rewrite:
         self,
         files: Sequence[ManifestFile],
         *,
+        store: Store,
         dropping: Dropping,
         types: Mapping[str, DataType],
         settings: StateSettings,
@@ -105,6 +108,7 @@ class Rewrite:
     ) -> None:
         """Prepare to rewrite all blocks of these files, or `only` some of them."""
         self._files = files
+        self._store = store
         self._dropping = dropping
         self.types = types
         self._settings = settings
@@ -121,9 +125,12 @@ class Rewrite:
             CorruptStateError: an input is damaged, or the counts do not add up at the end.
         """
         held_bytes = sum(max(file.info.length_bytes, 0) for file in self._files)
-        for file in self._files:
-            if self._only is None or not file.has_checksums:
-                file.verify(hold=held_bytes <= HELD_BYTES)
+        read_each(
+            lambda file: file.verify(hold=held_bytes <= HELD_BYTES),
+            [file for file in self._files if self._only is None or not file.has_checksums],
+            store=self._store,
+            at_once=self._settings.read_parallelism,
+        )
         placed, loose = self._sorted_pieces()
         with EntrySort(self.types, schema=self.schema) as sort:
             for piece in loose:

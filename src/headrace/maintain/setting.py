@@ -55,7 +55,7 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
     compact_after_merge: bool = True
     """Compact after a commit whose removes come from a merge of files."""
     read_parallelism: int = 8
-    """The number of manifests that are read at the same time."""
+    """The number of manifests that are read at the same time, if the store is remote."""
     retention_versions: int = 2
     """The number of states besides the newest that clean-up keeps, however old they are."""
     retention_hours: float = 168.0

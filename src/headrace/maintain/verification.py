@@ -1,14 +1,17 @@
 """Verifies a state: reads every manifest in full and checks it against the state."""
 
+from functools import partial
+
 import msgspec
 
 from headrace.errors import HeadraceError
 from headrace.maintain.base import Base
 from headrace.maintain.home import Home, partition_types
-from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.manifest_file import ManifestFile, ManifestShelf
 from headrace.maintain.progress import Progress
 from headrace.maintain.visibility import Visibility
 from headrace.protocol.key import FileKey
+from headrace.protocol.state import Entry, ManifestInfo
 from headrace.storage.store import WritableStore
 
 
@@ -29,7 +32,12 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(
-    store: WritableStore, home: Home, base: Base, *, progress: Progress | None = None
+    store: WritableStore,
+    home: Home,
+    base: Base,
+    *,
+    progress: Progress | None = None,
+    parallelism: int = 8,
 ) -> Verification:
     """Read and check every manifest of a base's state; `progress` counts the entries read."""
     problems: list[str] = []
@@ -37,13 +45,13 @@ def verify(
     keys: set[FileKey] = set()
     state = base.state
     if state is not None:
-        shelf = ManifestShelf(store, home.root, types=partition_types(base.metadata))
+        types = partition_types(base.metadata)
+        shelf = ManifestShelf(store, home.root, types=types, parallelism=parallelism)
+        files = shelf.each(partial(_loaded, shelf), state.manifests)
         visibility = Visibility(state, home)
-        for info in state.manifests:
+        for info, file in zip(state.manifests, files, strict=True):
             try:
-                file = shelf.file(info)
-                file.verify(hold=True)
-                stored = [entry for at in range(len(file.blocks)) for entry in file.entries(at)]
+                stored = _entries(file)
             except HeadraceError as error:
                 problems.append(str(error))
                 continue
@@ -72,3 +80,18 @@ def verify(
         total_bytes=total,
         problems=tuple(problems),
     )
+
+
+def _loaded(shelf: ManifestShelf, info: ManifestInfo) -> ManifestFile | HeadraceError:
+    try:
+        file = shelf.file(info)
+        file.verify(hold=True)
+    except HeadraceError as error:
+        return error
+    return file
+
+
+def _entries(file: ManifestFile | HeadraceError) -> list[Entry]:
+    if isinstance(file, HeadraceError):
+        raise file
+    return [entry for at in range(len(file.blocks)) for entry in file.entries(at)]

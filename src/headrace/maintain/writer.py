@@ -146,7 +146,12 @@ class StateWriter:
             self.store,
             self.home,
             change=change,
-            shelf=ManifestShelf(self.store, self.home.root, types=types),
+            shelf=ManifestShelf(
+                self.store,
+                self.home.root,
+                types=types,
+                parallelism=self.settings.read_parallelism,
+            ),
             types=types,
             settings=self.settings,
             commit_id=uuid4().hex,
