@@ -699,14 +699,14 @@ CHANGES = [
         "local package outside the project",
         {"functions.py": functions("import local_tools\n", "local_tools.A")},
         {"functions.py": functions("import local_tools\n", "local_tools.A")},
-        "local_tools, which counts as a whole, changed",
+        "its helper local_tools.py:A changed",
         outside=({"local_tools.py": "A = 1\n"}, {"local_tools.py": "A = 2\n"}),
     ),
     Change(
         "what a local package outside the project imports",
         {"functions.py": functions("import local_tools\n", "local_tools.A")},
         {"functions.py": functions("import local_tools\n", "local_tools.A")},
-        "local_deep, which counts as a whole, changed",
+        "its helper local_deep.py:A changed",
         outside=(
             {"local_tools/__init__.py": "from local_deep import A\n", "local_deep.py": "A = 1\n"},
             {"local_tools/__init__.py": "from local_deep import A\n", "local_deep.py": "A = 2\n"},

@@ -19,8 +19,9 @@ from tests.pipeline.function_mutations import CHANGES as OPEN_CHANGES
 from tests.pipeline.function_mutations import Change, Files
 from tests.pipeline.function_programs import Program, changed_programs
 from tests.pipeline.hidden_mutations import HIDDEN_CHANGES
+from tests.pipeline.outside_mutations import OUTSIDE_CHANGES
 
-CHANGES = [*OPEN_CHANGES, *HIDDEN_CHANGES]
+CHANGES = [*OPEN_CHANGES, *HIDDEN_CHANGES, *OUTSIDE_CHANGES]
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "function-fingerprints.md"
 Judged = dict[str, tuple[Judgement, Judgement]]

@@ -1,6 +1,8 @@
 """Functions that are not provably deterministic: their views always run, and explain why."""
 
+import importlib
 import os
+import sys
 from pathlib import Path
 
 import msgspec
@@ -44,6 +46,40 @@ UNPROVEN = [
     ("import configparser\nC = configparser.ConfigParser()\n", 'len(C.read("a" * x))', "computed"),
     ("import numpy as np\n", 'int(np.datetime64("now").astype(int))', "the clock"),
     ("import pandas as pd\n", 'pd.Timestamp("today").year', "the clock"),
+    # The function that reads is reached as a value, or as a method of an unknown object.
+    ("read = open\n", 'int(read("a" * x).read())', "a file whose path is computed"),
+    ("import functools\nread = functools.partial(open, 'a' * 2)\n", "read()", "is computed"),
+    ("", 'int(next(map(open, ["a" * x])).read())', "a file whose path is computed"),
+    ("def f(p, read=open):\n    return read(p)\n", "f(x)", "a file whose path is computed"),
+    ("import builtins\n", 'int(builtins.open("a" * x).read())', "a file whose path is computed"),
+    ("from pathlib import Path\n", 'int(Path.read_text(Path("a" * x)))', "is computed"),
+    ("from pathlib import Path\n", '[Path("a" * x).open][0]()', "is computed"),
+    ("def f(p):\n    return [p.read_text][0]()\n", "f(x)", "whose path is computed"),
+    ("import operator\n", 'operator.methodcaller("read_text")(x)', "whose path is computed"),
+    ("import numpy as np\ndef f(r):\n    return r(2 * 'a')\n", "f(np.loadtxt)", "is computed"),
+    (
+        "import configparser\nC = configparser.ConfigParser()\nR = C.read\n",
+        "R('a' * x)",
+        "computed",
+    ),
+    ("import importlib.resources as r\n", "int(r.read_text('a' * x, 'b'))", "is computed"),
+    ("import datetime\ndef f(d):\n    return d.now()\n", "f(datetime.datetime)", "the clock"),
+    ("from datetime import date\nE = date(2024, 1, 1)\n", "E.today().year", "clock (E.today)"),
+    ("from datetime import date\n", "getattr(date, 'today')().year", "the clock"),
+    ("import os\n", "os.stat(__file__).st_mtime_ns", "the time of a file"),
+    ("import os\n", "int(os.path.getmtime(__file__))", "the time of a file"),
+    ("from headrace import Table\n", "len(Table('a').snapshot())", "no source of the project"),
+]
+PROVEN = [
+    ("def f(open, close):\n    return close - open\n", "f(x, x)"),
+    ("def f(bar):\n    return bar.open\n", "f(x)"),
+    ("import helpers\n", "helpers.now()"),
+    ("class K:\n    def now(self): return 1\n    def f(self): return self.now()\n", "K().f()"),
+    ("import zipfile\ndef f(archive: zipfile.ZipFile): return 1\n", "f(x)"),
+    (
+        "from pathlib import Path\nP = Path(__file__).with_name('helpers.py')\n",
+        "len(P.read_text())",
+    ),
 ]
 
 
@@ -58,6 +94,73 @@ def test_dependence_on_the_outside_world_is_not_proven_unchanged(
     assert why is not None
     assert why.startswith("points cannot be proven unchanged: functions.py")
     assert says in why
+
+
+@pytest.mark.parametrize(("code", "expression"), PROVEN, ids=lambda value: str(value)[:30])
+def test_names_like_those_of_the_world_outside_are_proven(
+    code: str, expression: str, tmp_path: Path
+) -> None:
+    (tmp_path / "functions.py").write_text(functions(code, expression))
+    (tmp_path / "helpers.py").write_text("def now(): return 1\n")
+    assert read_functions(tmp_path).why_run("points") is None
+
+
+OUTSIDE_READS = [
+    ("import time\ndef a(): return time.time_ns()\n", "local_lib.py:a depends on the clock"),
+    ("import os\ndef a(): return len(os.environ)\n", "local_lib.py:a depends on the machine"),
+    ("def a(): return open('a' * 2)\n", "local_lib.py:a reads a file whose path is computed"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return the folder of a project that has a neighbour."""
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+@pytest.mark.parametrize(("code", "says"), OUTSIDE_READS, ids=lambda value: str(value)[:30])
+def test_what_a_package_without_a_version_depends_on_is_not_proven_unchanged(
+    code: str, says: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_local_package(tmp_path / "outside", code, monkeypatch)
+    (project / "functions.py").write_text(functions("import local_lib\n", "local_lib.a()"))
+    assert says in (read_functions(project).why_run("points") or "")
+
+
+def test_a_package_that_was_edited_after_its_import_is_not_proven(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_local_package(tmp_path / "outside", "A = 1\n", monkeypatch)
+    (project / "functions.py").write_text(functions("import local_lib\n", "local_lib.A"))
+    assert read_functions(project).why_run("points") is None
+    assert read_functions(project).why_run("points") is None
+    file.write_text("A = 2\n")
+    catalog = read_functions(project)
+    assert catalog["points"](pa.array([7])).to_pylist() == [1], "it is still the loaded code"
+    why = "local_lib.py was changed after it was imported: start a new process"
+    assert why in (catalog.why_run("points") or "")
+
+
+def test_a_package_that_was_imported_before_and_edited_is_not_proven(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_local_package(tmp_path / "outside", "A = 1\n", monkeypatch)
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    importlib.import_module("local_lib")
+    (project / "functions.py").write_text(functions("import local_lib\n", "local_lib.A"))
+    assert read_functions(project).why_run("points") is None
+    file.write_text("A = 2\n")
+    assert "was changed after" in (read_functions(project).why_run("points") or "")
+
+
+def write_local_package(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a module outside of any project, and make it importable."""
+    folder.mkdir()
+    (folder / "local_lib.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "local_lib", raising=False)
+    return folder / "local_lib.py"
 
 
 def test_the_author_may_promise_what_the_source_does_not_prove(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ assignment binds it.
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from headrace.pipeline.functions.inert import dotted_name
@@ -69,7 +69,7 @@ class Folding:
         if not imports:
             return False
         is_project = any(
-            i.module.startswith(".") or self._resolver.is_in_project(i.module) for i in imports
+            i.module.startswith(".") or self._resolver.is_followed(i.module) for i in imports
         )
         return not is_project or (len(attributes) == 1 and all(i.member is None for i in imports))
 
@@ -116,16 +116,32 @@ class Folding:
         if called in _CALLS:
             return self._combined(_CALLS[called], *node.args)
         if called == "importlib.resources.files":
-            return self._combined(self._folder_of, *node.args)
+            return self.resource(node.args)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
             return self._combined(_METHODS[node.func.attr], node.func.value, *node.args)
         return None
 
-    def _folder_of(self, module: str) -> str:
-        origin = self._resolver.find(module)
+    def resource(self, nodes: Sequence[ast.expr]) -> str | None:
+        """Return the path of a resource: a package, by name or as a module, and names below it."""
+        if not nodes:
+            return None
+        package, *names = nodes
+        module = self.fold(package) or self._module_named(package)
+        origin = None if module is None else self._resolver.find(module)
         if not isinstance(origin, Module):
-            raise TypeError(module)
-        return str(origin.file.parent)
+            return None
+        folder = ast.Constant(value=str(origin.file.parent))
+        return self._combined(_joined, folder, *names)
+
+    def _module_named(self, node: ast.expr) -> str | None:
+        """Return the absolute name of the module that a name is imported as."""
+        name, *attributes = dotted_name(node) or ("",)
+        match self._imports(name):
+            case [Imported(module=module, member=member)]:
+                dot = "" if module.endswith(".") or member is None else "."
+                written = ".".join([f"{module}{dot}{member or ''}", *attributes])
+                return self._resolver.absolute(self._module, written)
+        return None
 
     def _imports(self, name: str) -> list[Imported]:
         return self._statement.imports.get(name) or [

@@ -14,6 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import assert_never
 
+from headrace.pipeline.functions.distribution import every_installed
+from headrace.pipeline.functions.folding import Folding
+from headrace.pipeline.functions.loaded import is_current
 from headrace.pipeline.functions.module import Imported, Module, Statement, Use
 from headrace.pipeline.functions.opened import OpenedFiles, digest_file
 from headrace.pipeline.functions.outside import (
@@ -24,6 +27,7 @@ from headrace.pipeline.functions.outside import (
     TEXTUAL_ATTRIBUTES,
     VALUES,
     Reach,
+    clock_method,
     digest_local_zone,
     judge_name,
     uses_local_zone,
@@ -35,7 +39,6 @@ from headrace.pipeline.functions.resolution import (
     Resolver,
     Unversioned,
     code_files,
-    every_installed,
     project_files,
 )
 from headrace.pipeline.functions.syntax import Definition, digest_words
@@ -121,6 +124,7 @@ class Follower:
         if module in self._ran or not self._runs_imports:
             return
         self._ran.add(module)
+        self._check_loaded(module)
         for parent in _parents(module.name):
             self._enter(parent)
         for effect in module.effects:
@@ -128,12 +132,19 @@ class Follower:
         for written in module.modules_run:
             self._import(module, written)
 
+    def _check_loaded(self, module: Module) -> None:
+        if not self._resolver.is_in_project(module.name) and not is_current(
+            module.name, module.file
+        ):
+            label = self.label(module.file)
+            self.unproven.add(f"{label} was changed after it was imported: start a new process")
+
     def _import(self, importer: Module, written: str) -> None:
         """Include what importing a module does, unless a version identifies the module."""
         name = self._resolver.absolute(importer, written)
         if name is not None and name:
             for part in (*_parents(name), name):
-                if self._resolver.is_in_project(part):
+                if self._resolver.is_followed(part):
                     self._enter(part)
             if isinstance(origin := self._resolver.find(name), Unversioned):
                 self._record(origin)
@@ -214,13 +225,13 @@ class Follower:
         for written in statement.modules_run:
             self._import(module, written)
         for node in statement.nodes():
-            self._judge_syntax(node)
+            self._judge_syntax(module, statement, node)
         for file in self._opened.files(module, statement):
             self.inputs[f"file {self._input_label(file)}"] = digest_file(file)
         for description in self._opened.unknown(module, statement):
             self.unproven.add(f"{where} reads {description}")
 
-    def _judge_syntax(self, node: ast.AST) -> None:
+    def _judge_syntax(self, module: Module, statement: Statement, node: ast.AST) -> None:
         """Record what an attribute or a call of any object may imply."""
         if isinstance(node, ast.Attribute):
             if node.attr in DYNAMIC_ATTRIBUTES:
@@ -229,6 +240,13 @@ class Follower:
                 self._widen(node.attr, is_textual=True)
         elif uses_local_zone(node):
             self.inputs[LOCAL_ZONE] = digest_local_zone()
+        elif method := clock_method(node):
+            folding = Folding(self._resolver, module, statement)
+            is_function = isinstance(method, ast.Attribute) and folding.is_function_of_module(
+                method
+            )
+            if not is_function:
+                self.unproven.add(f"{self._where} depends on the clock ({ast.unparse(method)})")
 
     def _follow_use(self, module: Module, statement: Statement, use: Use) -> None:
         imports = statement.imports.get(use.name, [])
@@ -281,7 +299,7 @@ class Follower:
                     self._take_module(origin)
                     return
             below = f"{name}.{chain[0]}" if name else chain[0]
-            is_module = self._resolver.is_in_project(below)
+            is_module = self._resolver.is_followed(below)
             if isinstance(origin, Module):
                 if chain[0] in origin.bindings or self._is_starred(origin, chain[0]):
                     self._enqueue(origin, Use(chain[0], chain[1:], literal))
@@ -348,7 +366,10 @@ class Follower:
             self.helpers[f"{label}:{ORDER}"] = digest_words(order)
 
     def _take_all(self) -> None:
-        """Include all of the project's Python."""
+        """Include all of the project's Python, and of the packages without a version it reaches."""
+        for module in [*self._ran, *self._names]:
+            if not self._resolver.is_in_project(module.name) and module.name:
+                self._record(self._resolver.outside(module.name))
         for file in code_files(self._resolver.root):
             label = f"{self.label(file)}:{ALL}"
             self.helpers[label] = digest_file(file)
@@ -364,9 +385,7 @@ class Follower:
                 for written in statement.modules_run:
                     name = self._resolver.absolute(module, written)
                     if name and not self._resolver.is_in_project(name):
-                        origin = self._resolver.find(name)
-                        if isinstance(origin, Installed | Unversioned):
-                            self._record(origin)
+                        self._record(self._resolver.outside(name))
 
 
 def _order(module: Module, names: set[str], effects: list[Statement]) -> list[str]:

@@ -104,7 +104,7 @@ class Statement:
         names = _global_names(table) | {*self.imports}
         # Inside a class a name with two underscores is mangled, so it always counts.
         uses = {u for u in self._all_uses() if u.name in names or u.name.startswith("__")}
-        return frozenset({*uses, *_quoted_uses(self.nodes())})
+        return frozenset({*uses, *_quoted_uses(self.nodes()), *_class_imports(self.nodes())})
 
     def _all_uses(self) -> Iterator[Use]:
         inner: set[ast.AST] = set()
@@ -238,6 +238,14 @@ def _quoted_uses(nodes: Iterator[ast.AST]) -> Iterator[Use]:
                 with suppress(SyntaxError):
                     parsed = ast.parse(annotation.value, mode="eval")
                     yield from (Use(n.id) for n in ast.walk(parsed) if isinstance(n, ast.Name))
+
+
+def _class_imports(nodes: Iterator[ast.AST]) -> Iterator[Use]:
+    """Return the names that imports in the body of a class bind: they are attributes of it."""
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            for part in _run_on_import(node):
+                yield from (Use(name) for name, _ in _aliases(part))
 
 
 def _modules_of(nodes: Iterator[ast.AST]) -> Iterator[str]:

@@ -83,9 +83,21 @@ _FOREIGN = {
             *("requests", "httpx", "aiohttp", "urllib3", "boto3", "fsspec", "s3fs", "gcsfs"),
             *("obstore", "pyarrow.fs", "pyarrow.flight", "psycopg", "psycopg2", "sqlalchemy"),
             *("duckdb", "deltalake"),
-            *("websockets", "grpc", "paramiko", "redis", "pymongo"),
+            *("websockets", "grpc", "paramiko", "redis", "pymongo", "pymysql", "MySQLdb", "pyodbc"),
+            *("oracledb", "asyncpg", "snowflake", "trino", "clickhouse_connect", "elasticsearch"),
+            *("botocore", "adlfs", "google.cloud", "azure.storage", "kafka", "confluent_kafka"),
+            *("huggingface_hub", "datasets"),
         ),
         _NETWORK,
+    ),
+    **dict.fromkeys(
+        (
+            *("headrace.Table", "headrace.table", "headrace.pipeline.Project", "headrace.serve"),
+            *("headrace.spark", "headrace.wiring", "headrace.pipeline.api", "delta", "pyiceberg"),
+            *("datafusion", "ibis", "pyspark.SparkContext", "pyspark.sql.SparkSession.builder"),
+            *("pyspark.sql.SparkSession.getActiveSession", "pyspark.sql.SparkSession.active"),
+        ),
+        "data that is no source of the project",
     ),
     **dict.fromkeys(
         (
@@ -176,6 +188,24 @@ def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] 
     if dotted in _DYNAMIC_MODULES:
         return Reach.DYNAMIC, f"any name of {dotted}, such as {_DYNAMIC_MODULES[dotted]}"
     return None
+
+
+def clock_method(node: ast.AST) -> ast.expr | None:
+    """Return the method that a call calls if it is named like those that read the clock."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=value, attr=name) as method, args=given, keywords=options
+        ):
+            is_own = isinstance(value, ast.Name) and value.id in {"self", "cls"}
+            is_clock = name in _CLOCK_METHODS and len(given) + len(options) <= 1
+            return method if is_clock and not is_own else None
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            return node if name in _CLOCK_METHODS else None
+        case ast.Call(args=[ast.Constant(value=str(name))], func=caller):
+            is_caller = ast.unparse(caller).endswith(("methodcaller", "attrgetter"))
+            return node if is_caller and name in _CLOCK_METHODS else None
+        case _:
+            return None
 
 
 def uses_local_zone(node: ast.AST) -> bool:

@@ -1,19 +1,15 @@
 """Finds where a module comes from: the project, an installed package, or elsewhere.
 
-The name of an import enters; an `Origin` leaves. Modules of the project are parsed, so that they
-can be followed; all others are identified by a version or by their bytes.
+The name of an import enters; an `Origin` leaves. Modules of the project, and of packages without a
+version, are parsed, so that they can be followed; all others are identified by a version or by
+their bytes.
 """
 
 import importlib.util
-import json
 import os
-import site
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
-from hashlib import sha256
 from importlib import metadata
 from importlib.machinery import (
     BYTECODE_SUFFIXES,
@@ -29,6 +25,11 @@ from pathlib import Path
 
 import msgspec
 
+from headrace.pipeline.functions.distribution import (
+    distributions_of,
+    installed_version,
+    is_installed,
+)
 from headrace.pipeline.functions.module import Module
 
 _PACKAGE = "headrace"
@@ -54,10 +55,12 @@ class Unversioned(msgspec.Struct, frozen=True):
 
     module: str
     files: tuple[Path, ...]
+    spec: ModuleSpec | None = None
+    """Where its source is, by which it can be followed; None if it is in an archive."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A module of the project without source, identified by its bytes."""
+    """A module without source, identified by its bytes."""
 
     name: str
     file: Path
@@ -81,6 +84,7 @@ class Resolver:
         self._finders: dict[str, FileFinder] = {}
         self._origins: dict[str, Origin | None] = {}
         self._specs: dict[str, ModuleSpec | None] = {}
+        self._unversioned_specs: dict[str, ModuleSpec | None] = {}
         self._inside: dict[Path, Path] = {}
 
     def absolute(self, importer: Module, written: str) -> str | None:
@@ -97,19 +101,30 @@ class Resolver:
         return ".".join([*base, *([written.lstrip(".")] if written.lstrip(".") else [])])
 
     def find(self, name: str) -> Origin | None:
-        """Return the origin of a module; None for a namespace package of the project."""
+        """Return the origin of a module; None for a namespace package that is followed."""
         if name not in self._origins:
-            spec = self._project_spec(name)
-            self._origins[name] = self._outside(name) if spec is None else self._of(name, spec)
+            spec = self._followed_spec(name)
+            self._origins[name] = self._unfollowed(name) if spec is None else self._of(name, spec)
         return self._origins[name]
 
-    def _outside(self, name: str) -> Origin:
+    def _unfollowed(self, name: str) -> Installed | Unversioned:
+        top = name.partition(".")[0]
+        if top != name and self.is_followed(top):
+            return Installed(name, NOT_INSTALLED)
+        return self.outside(top)
+
+    def outside(self, name: str) -> Installed | Unversioned:
+        """Return the origin of a module that the project does not have, as a whole."""
         top = name.partition(".")[0]
         if top != name and self.is_in_project(top):
             return Installed(name, NOT_INSTALLED)
         if top not in self._tops:
             self._tops[top] = find_outside(top)
         return self._tops[top]
+
+    def is_followed(self, name: str) -> bool:
+        """Return whether a module is of the project, or of a package without a version."""
+        return self._followed_spec(name) is not None
 
     def is_in_project(self, name: str) -> bool:
         """Return whether a module belongs to the project."""
@@ -144,27 +159,35 @@ class Resolver:
         """
         top = name.partition(".")[0]
         is_importable = top in sys.stdlib_module_names or top in sys.modules
-        outside = self._outside(top) if is_importable else None
+        outside = self.outside(top) if is_importable and self.is_in_project(top) else None
         return outside if isinstance(outside, Installed) else None
 
+    def _followed_spec(self, name: str) -> ModuleSpec | None:
+        spec = self._project_spec(name)
+        return self._unversioned_spec(name) if spec is None else spec
+
     def _project_spec(self, name: str) -> ModuleSpec | None:
+        top, *below = name.split(".")
         if name not in self._specs:
-            self._specs[name] = self._find_spec(name)
+            is_left_out = self.package is not None and top != self.package
+            spec = None if is_left_out else self._spec(top, [str(self.root)])
+            self._specs[name] = self._descend(spec, below)
         return self._specs[name]
 
-    def _find_spec(self, name: str) -> ModuleSpec | None:
-        path = [str(self.root)]
-        spec = None
-        if self.package is not None and name.partition(".")[0] != self.package:
-            return None
-        parts = name.split(".")
-        for end in range(1, len(parts) + 1):
-            spec = self._spec(".".join(parts[:end]), path)
-            if spec is None:
+    def _unversioned_spec(self, name: str) -> ModuleSpec | None:
+        top, *below = name.split(".")
+        if name not in self._unversioned_specs:
+            is_outside = self._project_spec(top) is None
+            origin = self.outside(top) if is_outside else None
+            spec = origin.spec if isinstance(origin, Unversioned) else None
+            self._unversioned_specs[name] = self._descend(spec, below)
+        return self._unversioned_specs[name]
+
+    def _descend(self, spec: ModuleSpec | None, below: list[str]) -> ModuleSpec | None:
+        for part in below:
+            if spec is None or not spec.submodule_search_locations:
                 return None
-            path = list(spec.submodule_search_locations or ())
-            if end < len(parts) and not path:
-                return None
+            spec = self._spec(f"{spec.name}.{part}", list(spec.submodule_search_locations))
         return spec
 
     def _spec(self, name: str, path: list[str]) -> ModuleSpec | None:
@@ -181,10 +204,19 @@ class Resolver:
         if spec.origin is None or not Path(spec.origin).is_file():
             return None
         file = Path(spec.origin)
+        if not file.is_relative_to(self.root):
+            self._inside.setdefault(file, _importable_path(name, file))
         if file.suffix == ".py":
             with suppress(SyntaxError, ValueError):
                 return parse_module(file, name)
         return Compiled(name, file)
+
+
+def _importable_path(name: str, file: Path) -> Path:
+    """Return the path of a module below the folder that it is imported from."""
+    parts = name.split(".")
+    is_package = file.name.partition(".")[0] == "__init__"
+    return Path(*parts, file.name) if is_package else Path(*parts[:-1], file.name)
 
 
 _parsed: dict[tuple[Path, str], tuple[bytes, Module]] = {}
@@ -216,12 +248,15 @@ def find_outside(name: str) -> Installed | Unversioned:
         return Installed(top, NOT_INSTALLED)
     places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
     files = [file for place in places if (file := _existing(place)) is not None]
-    if files and all(_is_installed(file) for file in files):
-        for distribution in _distributions_of(top):
-            return Installed(distribution, _version(distribution))
+    if files and all(map(is_installed, files)):
+        distributions = distributions_of(top)
+        if distributions:
+            package = ", ".join(distributions)
+            return Installed(package, ", ".join(map(installed_version, distributions)))
+    is_plain = bool(files) and all(Path(place).exists() for place in places)
     if files and files[0].name == "__init__.py":
         files[0] = files[0].parent
-    return Unversioned(top, tuple(files))
+    return Unversioned(top, tuple(files), spec if is_plain else None)
 
 
 def _existing(place: str) -> Path | None:
@@ -237,52 +272,6 @@ def _outside_spec(top: str) -> ModuleSpec | None:
         return importlib.util.find_spec(top)
     except (ImportError, ValueError, AttributeError):
         return None
-
-
-@cache
-def _site_folders() -> tuple[Path, ...]:
-    paths = sysconfig.get_paths()
-    folders = [paths["purelib"], paths["platlib"], *site.getsitepackages()]
-    return tuple(Path(folder).resolve() for folder in [*folders, site.getusersitepackages()])
-
-
-def _is_installed(file: Path) -> bool:
-    resolved = file.resolve()
-    return any(resolved.is_relative_to(folder) for folder in _site_folders())
-
-
-@cache
-def _distributions_of(module: str) -> tuple[str, ...]:
-    """Return the distributions that provide a module; one of the same name is checked first."""
-    with suppress(metadata.PackageNotFoundError):
-        files = metadata.distribution(module).read_text("RECORD") or ""
-        if any(line.startswith((f"{module}/", f"{module}.")) for line in files.splitlines()):
-            return (module,)
-    return tuple(sorted(set(_providers().get(module, ()))))
-
-
-@cache
-def _providers() -> dict[str, list[str]]:
-    return dict(metadata.packages_distributions())
-
-
-@cache
-def _version(distribution: str) -> str:
-    version = metadata.version(distribution)
-    direct_url = metadata.distribution(distribution).read_text("direct_url.json")
-    origin = json.loads(direct_url) if direct_url else {}
-    commit = origin.get("vcs_info", {}).get("commit_id", "")
-    return f"{version}+{commit}" if commit else version
-
-
-def every_installed() -> str:
-    """Return one hash of all distributions and their versions."""
-    names = {
-        f"{distribution.metadata['Name']} {distribution.version}".casefold()
-        for distribution in metadata.distributions()
-        if distribution.metadata["Name"]
-    }
-    return sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 
 def code_files(folder: Path) -> Iterator[Path]:

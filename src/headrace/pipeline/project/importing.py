@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.functions.loaded import watched_imports
 
 MODULE_PREFIX = "headrace_project_"
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
@@ -39,7 +40,7 @@ def load_module(file: Path, root: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[name] = module  # so that its functions can be pickled
     try:
-        with _importable(root):
+        with watched_imports(), _importable(root):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         reason = f"it cannot be imported: {type(error).__name__}: {error}"
