@@ -1,7 +1,13 @@
 """`connect` with the address of the HTTP endpoint: where Flight is, and who may ask."""
 
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -48,3 +54,61 @@ def test_an_ipv6_address_leads_to_flight(start: Start) -> None:
     with headrace.connect(f"http://[::1]:{server.http_port}") as connected:
         assert connected.location == f"grpc+tcp://[::1]:{server.flight_port}"
         assert connected.tables() == ["lake/events"]
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """Answers every request alike, and keeps the headers of the last one."""
+
+    status = 200
+    location: str | None = None
+    content = b""
+    headers_seen: ClassVar[list[Message]] = []
+
+    def do_GET(self) -> None:
+        self.headers_seen.append(self.headers)
+        self.send_response(self.status)
+        if self.location is not None:
+            self.send_header("location", self.location)
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, *words: Any) -> None:
+        pass
+
+
+@contextmanager
+def answering(**answer: Any) -> Iterator[tuple[str, list[Message]]]:
+    """Run an HTTP server with one answer; yield its address and the headers that it receives."""
+    headers: list[Message] = []
+    handler = type("Answer", (_Answer,), answer | {"headers_seen": headers})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", headers
+        server.shutdown()
+        thread.join()
+
+
+def test_a_redirect_does_not_take_the_token_elsewhere() -> None:
+    with (
+        answering(content=b'{"flight_port": 1}') as (elsewhere, headers),
+        answering(status=302, location=elsewhere) as (address, _),
+        pytest.raises(RemoteFailedError, match="302"),
+    ):
+        headrace.connect(address, token=TOKEN)
+    assert headers == []
+
+
+@pytest.mark.parametrize("port", [b'"1@elsewhere.example:2"', b"0", b"65536", b"1.5", b"null", b""])
+def test_a_port_that_is_none_is_an_error_with_the_address(port: bytes) -> None:
+    with (
+        answering(content=b'{"flight_port": ' + port + b"}") as (address, _),
+        pytest.raises(RemoteFailedError, match="127"),
+    ):
+        headrace.connect(address)
+
+
+def test_a_port_that_does_not_speak_http_is_an_error_with_the_address(start: Start) -> None:
+    server = start()
+    with pytest.raises(RemoteFailedError, match="127"):
+        headrace.connect(f"http://127.0.0.1:{server.flight_port}")

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
+from headrace.errors import HeadraceError
+from headrace.serve.client_error import remote_errors
 from headrace.serve.server import RunningServer
 from headrace.serve.setting import ServerSettings
 from tests.lake.action import add, metadata, opening, protocol
@@ -187,3 +189,40 @@ def test_an_absolute_path_that_leaves_its_root_again_is_refused(
         response = httpx.get(url_of(server, f"/v1/{kind}"), params=params, trust_env=False)
         assert response.status_code == 502, response.text
         assert response.json()["error"]["code"] == "UNSAFE_PATH"
+
+
+LONG_REQUESTS: list[dict[str, Any]] = [
+    {"table": "\U0001f600" * 4_096},
+    {"table": "lake/events", "where": "é" * 30_000},
+    {"table": "lake/events", "where": "`" + "é" * 30_000 + "` = 1"},
+    {"table": "lake/events", "where": {"\x01" * 10_000: 1}},
+    {"table": "lake/events", "columns": ["é" * 30_000]},
+    {"table": "lake/events", "as_of": "\U0001f600" * 100},
+]
+
+
+@pytest.mark.parametrize("request_", LONG_REQUESTS, ids=range(len(LONG_REQUESTS)))
+def test_a_refusal_that_quotes_a_long_request_keeps_its_status(
+    server: RunningServer, request_: dict[str, Any]
+) -> None:
+    command = json.dumps(request_, ensure_ascii=False).encode()
+    descriptor = flight.FlightDescriptor.for_command(command)
+    client = flight.connect(f"grpc://127.0.0.1:{server.flight_port}")
+    with pytest.raises(HeadraceError) as refused, remote_errors("server"):
+        client.get_flight_info(descriptor)
+    client.close()
+    headers = {"content-type": "application/json"}
+    url = url_of(server, "/v1/files")
+    response = httpx.post(url, content=command, headers=headers, trust_env=False)
+    assert refused.value.code == response.json()["error"]["code"]
+    assert response.status_code in {400, 404}
+
+
+@pytest.mark.parametrize("path", ["/v1/files/", "/healthz/", "/v1/"])
+def test_a_path_with_a_slash_at_its_end_does_not_redirect_to_another_host(
+    server: RunningServer, path: str
+) -> None:
+    headers = {"host": "elsewhere.example"}
+    response = httpx.get(url_of(server, path), headers=headers, trust_env=False)
+    assert response.status_code == 404
+    assert "elsewhere" not in str(response.headers)

@@ -4,12 +4,13 @@ An address enters; a Flight location leaves, or the error that the server answer
 """
 
 import ssl
+from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import msgspec
 
@@ -29,7 +30,7 @@ class Certificates(msgspec.Struct, frozen=True, kw_only=True):
     chain: bytes | None = None
     private_key: bytes | None = None
 
-    def context(self) -> ssl.SSLContext:
+    def tls_settings(self) -> ssl.SSLContext:
         """Return the TLS settings for an HTTPS request."""
         trusted = None if self.authority is None else self.authority.decode()
         context = ssl.create_default_context(cadata=trusted)
@@ -42,8 +43,19 @@ class Certificates(msgspec.Struct, frozen=True, kw_only=True):
         return context
 
 
+class _About(msgspec.Struct, frozen=True):
+    flight_port: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
+
+
 class _Refused(msgspec.Struct, frozen=True):
     error: Refusal
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Refuses redirects: the token would go to another address."""
+
+    def redirect_request(self, *answer: Any) -> None:
+        """Return no request; the redirect becomes an error."""
 
 
 def find_flight(location: str, *, token: str | None, certificates: Certificates) -> str:
@@ -57,15 +69,17 @@ def find_flight(location: str, *, token: str | None, certificates: Certificates)
     if parts.scheme not in {"http", "https"}:
         return location
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    asked = Request(f"{location.rstrip('/')}/v1", headers=headers)  # noqa: S310  (checked)
+    request = Request(f"{location.rstrip('/')}/v1", headers=headers)  # noqa: S310  (checked)
+    handlers: list[Any] = [_NoRedirect]
     try:
-        context = certificates.context() if parts.scheme == "https" else None
-        with urlopen(asked, timeout=_DISCOVERY_S, context=context) as reply:  # noqa: S310
+        if parts.scheme == "https":
+            handlers.append(HTTPSHandler(context=certificates.tls_settings()))
+        with build_opener(*handlers).open(request, timeout=_DISCOVERY_S) as reply:
             content = reply.read(_LONGEST_REPLY_BYTES)
-        port = msgspec.json.decode(content, type=dict[str, Any])["flight_port"]
+        port = msgspec.json.decode(content, type=_About).flight_port
     except HTTPError as error:
         raise _refusal(error, location=location) from error
-    except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, HTTPException, msgspec.MsgspecError) as error:
         raise RemoteFailedError(location=location, reason=str(error)) from error
     secure = "+tls" if parts.scheme == "https" else "+tcp"
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

@@ -64,6 +64,9 @@ _STATUSES: tuple[tuple[type[HeadraceError] | tuple[type[HeadraceError], ...], An
     (HeadraceError, flight.FlightServerError),
 )
 """The gRPC status of each error, most specific first."""
+_LONGEST_TEXT_BYTES = 1_024
+"""gRPC clients refuse trailers of more than 8 KiB, and Arrow's hold an error's text twice: once in
+Base64, and once with up to three characters per byte."""
 
 
 def flight_error(error: BaseException, explain: Explain) -> Exception:
@@ -72,7 +75,7 @@ def flight_error(error: BaseException, explain: Explain) -> Exception:
         cancelled: Exception = flight.FlightCancelledError("the client disconnected")
         return cancelled
     refusal = explain(error)
-    text = f"{refusal.code}: {refusal.message}"
+    text = _shortened(f"{refusal.code}: {refusal.message}")
     for kinds, status in _STATUSES:
         if isinstance(error, kinds):
             refused: Exception = status(text)
@@ -110,6 +113,16 @@ class TranslatedStream(Iterator[T]):
         close = getattr(self._items, "close", None)
         if close is not None:
             close()
+
+
+def _shortened(text: str) -> str:
+    """Return a text without its middle if it is too long: the end may say what to do."""
+    content = text.encode("utf-8", "replace")
+    if len(content) <= _LONGEST_TEXT_BYTES:
+        return text
+    half = _LONGEST_TEXT_BYTES // 2
+    parts = (content[:half], content[-half:])
+    return " … ".join(part.decode("utf-8", "ignore") for part in parts)
 
 
 def _nameless(function: Callable[P, T]) -> Callable[P, T]:

@@ -25,6 +25,7 @@ from headrace.errors import (
     RequestTooLargeError,
     UnsupportedMediaError,
 )
+from headrace.serve.descriptor import AcceptErrors
 from headrace.serve.framing import OneLength
 from headrace.serve.http_status import status_of
 from headrace.serve.http_stream import AnswerResponse
@@ -63,15 +64,19 @@ def make_app(service: Service, *, flight_port: int | None = None) -> Starlette:
     async def threads(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
         # Each stream may block a thread, and asyncio's default pool is small.
         with ThreadPoolExecutor(service.limits.max_streams + _SPARE_THREADS) as pool:
-            asyncio.get_running_loop().set_default_executor(pool)
+            loop = asyncio.get_running_loop()
+            loop.set_default_executor(pool)
+            loop.set_exception_handler(AcceptErrors())
             yield
 
-    return Starlette(
+    app = Starlette(
         routes=routes,
         lifespan=threads,
         middleware=[Middleware(OneLength)],
         exception_handlers={HTTPException: api.refuse_http, Exception: api.refuse_fault},
     )
+    app.router.redirect_slashes = False  # the address would come from the request's host header
+    return app
 
 
 class _Api:
@@ -93,7 +98,7 @@ class _Api:
             try:
                 access.caller = self._service.tokens.identify(_authorization(request))
                 response = await handler(request, access)
-            except HeadraceError as error:
+            except Exception as error:
                 with suppress(HeadraceError), self._service.recorded(access):
                     raise
                 return self._refused(error)

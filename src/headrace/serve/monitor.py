@@ -5,7 +5,9 @@ Neither contains tokens, tickets, conditions or store addresses.
 
 import logging
 import os
+import time
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -37,7 +39,8 @@ class Access(msgspec.Struct, kw_only=True):
     first_ms: float | None = None
     is_cached: bool | None = None
     """True if the answer came from the cache, else None, which the log omits."""
-    duration_ms: float = 0.0
+    started: float = msgspec.field(default_factory=time.monotonic)
+    """When the request arrived, by the monotonic clock; not logged."""
 
 
 class Monitor:
@@ -94,8 +97,10 @@ class Monitor:
             if access.first_ms is not None:
                 self._first.labels(access.kind).observe(access.first_ms / 1000)
         if _access.isEnabledFor(logging.INFO):
-            line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds")}
-            line |= {k: v for k, v in msgspec.structs.asdict(access).items() if v is not None}
+            line: dict[str, Any] = {"time": datetime.now(UTC).isoformat(timespec="milliseconds")}
+            fields = msgspec.structs.asdict(access)
+            line |= {k: v for k, v in fields.items() if v is not None and k != "started"}
+            line["duration_ms"] = round((time.monotonic() - access.started) * 1000, 3)
             _access.info(msgspec.json.encode(line).decode())
 
     def text(self) -> bytes:

@@ -22,6 +22,7 @@ from typing import Any, Self
 import uvicorn
 
 from headrace.errors import InvalidArgumentError
+from headrace.serve.descriptor import raise_limit
 from headrace.serve.flight_server import FlightEndpoint
 from headrace.serve.http_app import make_app
 from headrace.serve.root import Roots
@@ -151,6 +152,7 @@ def run_server(settings: ServerSettings) -> None:
 
 def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
     _set_up_logging(settings)
+    raise_limit()
     shutdown = threading.Event()
 
     def request_shutdown(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (signal calls it)

@@ -4,7 +4,6 @@ A request and its caller enter; a description or an answer leaves.
 """
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -145,8 +144,7 @@ class Service:
 
     @contextmanager
     def recorded(self, access: Access) -> Iterator[None]:
-        """Count and log the request that runs in this context, however it ends."""
-        start = time.monotonic()
+        """Count and log the request that ends in this context, however it ends."""
         try:
             yield
         except HeadraceError as error:
@@ -161,7 +159,6 @@ class Service:
             access.status = "INTERNAL"
             raise
         finally:
-            access.duration_ms = round((time.monotonic() - start) * 1000, 3)
             self.monitor.record(access)
 
     @contextmanager
