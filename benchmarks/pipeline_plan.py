@@ -52,13 +52,18 @@ def web(number: int) -> str:
     )
 
 
-def beside(number: int) -> str:
+def independent(number: int) -> str:
     """Each view reads the source and calls a function."""
     called = number % FUNCTIONS
     return f"SELECT id, f{called:03}(v) AS v, s FROM t WHERE id > {number}"
 
 
-SHAPES: dict[str, Shape] = {"chain": chain, "doubled": doubled, "web": web, "beside": beside}
+SHAPES: dict[str, Shape] = {
+    "chain": chain,
+    "doubled": doubled,
+    "web": web,
+    "independent": independent,
+}
 
 
 def view(number: int) -> str:

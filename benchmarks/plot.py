@@ -130,7 +130,7 @@ def write_tables(results: list[Result]) -> str:
         )
         parts.append("\n".join(_table(result)))
         parts.append(
-            "CPU time beside the floors: decoding the needed columns with pyarrow, and only "
+            "CPU time compared with the floors: decoding the needed columns with pyarrow, and only "
             "reading and decompressing them."
         )
         parts.append("\n".join(floor_table(_best(result))))

@@ -69,7 +69,7 @@ class Report:
             yield _row(measured, ours.get(measured.case))
 
     def _floors(self) -> Iterator[str]:
-        yield "Distance to the floor: CPU time, and how many times what nobody can do without."
+        yield "Distance to the floor: CPU time, as a multiple of the work that no reader can avoid."
         yield ""
         yield from floor_table(self.best)
 

@@ -90,7 +90,7 @@ _commits = st.fixed_dictionaries(
         "steps": st.lists(_steps, max_size=4),
         "txns": st.dictionaries(st.sampled_from("pq"), st.integers(0, 9), max_size=2),
         "domains": st.dictionaries(st.sampled_from(["d.1", "d.2"]), st.booleans(), max_size=2),
-        "beside": st.sampled_from(["", "", "info", "protocol", "metadata", "info protocol"]),
+        "other": st.sampled_from(["", "", "info", "protocol", "metadata", "info protocol"]),
         "order": st.integers(0, 2**16),
     }
 )
@@ -152,17 +152,17 @@ def _lines(
     oddities: Oddities,
     state: State,
 ) -> tuple[Line, ...]:
-    beside = commit["beside"]
-    lines: list[Line] = [commit_info()] if "info" in beside else []
+    other_actions = commit["other"]
+    lines: list[Line] = [commit_info()] if "info" in other_actions else []
     lines += [txn(app, seen) for app, seen in commit["txns"].items()]
     lines += [
         domain(name, f'{{"v":{version}}}', removed=removed)
         for name, removed in commit["domains"].items()
     ]
-    if version == 0 or "protocol" in beside:
+    if version == 0 or "protocol" in other_actions:
         more = ("timestampNtz",) if version % 2 else ()
         lines.append(protocol(features=READER_FEATURES + more))
-    if version == 0 or "metadata" in beside:
+    if version == 0 or "metadata" in other_actions:
         lines.append(metadata(properties={"made.at": str(version)}))
     steps = {step["file"]: step for step in commit["steps"]}
     for file, step in steps.items():

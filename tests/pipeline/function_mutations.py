@@ -775,7 +775,7 @@ CHANGES = [
         expression='globals()["A"]',
     ),
     changed(
-        "comment beside an eval", "A = 1  # one\n", "# one", "# two", None, expression='eval("A")'
+        "comment next to an eval", "A = 1  # one\n", "# one", "# two", None, expression='eval("A")'
     ),
     changed(
         "name bound through globals()",
@@ -834,7 +834,7 @@ CHANGES = [
     ),
     # Changes other than code.
     changed(
-        "file beside the function",
+        "file next to the function",
         'from pathlib import Path\nA = int((Path(__file__).parent / "a.txt").read_text())\n',
         "1\n",
         "2\n",

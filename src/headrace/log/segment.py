@@ -89,7 +89,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         """The listed commits, including that of `version` even if the base already covers it."""
         return (*self.commits_newest_first, *(() if self.commit is None else (self.commit,)))
 
-    def upon(self, state: State, *, commits: Mapping[int, LogFile]) -> "Segment | None":
+    def based_on(self, state: State, *, commits: Mapping[int, LogFile]) -> "Segment | None":
         """Return the same version based on a state; None if a commit after the state is missing.
 
         Args:

@@ -57,7 +57,7 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
         if segment.checkpoint == old.segment.checkpoint:  # a new one covers what was abandoned
             segment = msgspec.structs.replace(segment, abandoned=old.segment.abandoned)
         if old.segment.state is not None:
-            segment = segment.upon(old.segment.state, commits=index.commits) or segment
+            segment = segment.based_on(old.segment.state, commits=index.commits) or segment
         base = -1 if segment.base is None else segment.base.version
         known = Known(version=old.segment.version, protocol=old.protocol, metadata=old.metadata)
         # If the base is newer than the old version, the segment lacks the commits between them.

@@ -287,7 +287,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         """Return the same phase for another segment of the same version."""
         return msgspec.structs.replace(self, segment=segment, events=events)
 
-    def upon(self, segment: Segment, *, protocol: Protocol, metadata: Metadata) -> Self:
+    def on_state(self, segment: Segment, *, protocol: Protocol, metadata: Metadata) -> Self:
         """Return the same phase for a segment whose state has both as of its version."""
         assert segment.state is not None
         known = Known(version=segment.state.version, protocol=protocol, metadata=metadata)

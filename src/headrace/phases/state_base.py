@@ -38,7 +38,7 @@ class Resumable(Protocol[T_co]):
     @property
     def segment(self) -> Segment: ...  # noqa: D102
 
-    def upon(self, segment: Segment, *, protocol: ProtocolAction, metadata: Metadata) -> Any:
+    def on_state(self, segment: Segment, *, protocol: ProtocolAction, metadata: Metadata) -> Any:
         """Return the phase to continue with, on a segment whose base is a state."""
 
 
@@ -156,10 +156,10 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
                 state.manifest_file(info)
         except UnsafePathError as error:
             return self._ignored(str(error))
-        segment = self.resume.segment.upon(state, commits=self.commits)
+        segment = self.resume.segment.based_on(state, commits=self.commits)
         if segment is None:
             return self._ignored("commits after it are missing")
-        phase: Phase[T] = self.resume.upon(segment, protocol=protocol, metadata=metadata)
+        phase: Phase[T] = self.resume.on_state(segment, protocol=protocol, metadata=metadata)
         return phase
 
     def _why_untrusted(self, state: StateManifest) -> str | None:
