@@ -7,9 +7,13 @@ store as a run records them, ten minutes apart by its clock, with upkeep after e
 skips everything is started in a fresh process, alternating between the projects. Its wall time, CPU
 time and peak memory must be at most 1.2 times those of the project with the shortest history. The
 state folder of the longest history must hold no more files than a few hours of runs leave.
+
+The preparation is long. With `--folder` the projects are kept, and `--pause-after` ends the
+preparation after some seconds; the same command continues it.
 """
 
 import argparse
+import math
 import os
 import shutil
 import statistics
@@ -27,8 +31,9 @@ import msgspec
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from headrace.pipeline import Project, RunStatus
+from headrace.pipeline import Project, RunRecord, RunStatus
 from headrace.pipeline.runs import history_table
+from headrace.pipeline.runs.artifact_store import ArtifactStore
 
 TARGET = 1.2
 MOST_FILES = 2000
@@ -70,33 +75,60 @@ def write_project(root: Path) -> Path:
     return root
 
 
-def record_runs(root: Path, count: int) -> None:
-    """Bring a project to `count` runs; the last ones are recorded as happening now."""
-    project = Project.load(root)
-    project.run(engine="datafusion")
-    if count < 2:
-        return
-    latest = project.run(engine="datafusion")
-    store = project.store
-    now_ms = time.time_ns() // 1_000_000
-    with no_flushing():
-        for number in range(2, count):
-            started_ms = now_ms - (count - number) * STEP_MS
-            record = msgspec.structs.replace(
-                latest,
-                id=f"recorded-{number:08}",
-                status=RunStatus.RUNNING,
-                started_ms=started_ms,
-                finished_ms=None,
+class Preparation:
+    """A project that is being brought to a number of runs, possibly by several processes."""
+
+    def __init__(self, root: Path, count: int) -> None:
+        """Take the project's folder and the number of runs; the last ones happen now."""
+        self.root, self.count = root, count
+        self._file = root / "preparation.json"
+        self.recorded, self._now_ms = 0, time.time_ns() // 1_000_000
+        if self._file.is_file():
+            self.recorded, self._now_ms = msgspec.json.decode(
+                self._file.read_bytes(), type=tuple[int, int]
             )
-            finished = msgspec.structs.replace(
-                record, status=RunStatus.SUCCEEDED, finished_ms=started_ms + 900
-            )
-            with clock_at(now_ms + number * STEP_MS):
-                store.add_run(record)
-                store.add_views(record, list(latest.views.values()))
-                store.add_run(finished)
-                store.upkeep(now_ms=now_ms + number * STEP_MS)
+
+    @property
+    def is_done(self) -> bool:
+        return self.recorded >= self.count
+
+    def advance(self, *, until_s: float) -> None:
+        """Record runs until all are recorded, or until a time of the monotonic clock."""
+        if self.is_done:
+            return
+        if self.recorded == 0:
+            shutil.rmtree(self.root, ignore_errors=True)  # an earlier process may have died here
+            write_project(self.root)
+        project = Project.load(self.root)
+        if self.recorded == 0:
+            project.run(engine="datafusion")
+            self.recorded = 2
+        latest = project.run(engine="datafusion")
+        with no_flushing():
+            while not self.is_done and time.monotonic() < until_s:
+                self._record(project.store, latest)
+                self.recorded += 1
+        self._file.write_bytes(msgspec.json.encode((self.recorded, self._now_ms)))
+
+    def _record(self, store: ArtifactStore, latest: RunRecord) -> None:
+        """Record one run that skips everything, as a run does, with upkeep after it."""
+        started_ms = self._now_ms - (self.count - self.recorded) * STEP_MS
+        record = msgspec.structs.replace(
+            latest,
+            id=f"recorded-{self.recorded:08}",
+            status=RunStatus.RUNNING,
+            started_ms=started_ms,
+            finished_ms=None,
+        )
+        finished = msgspec.structs.replace(
+            record, status=RunStatus.SUCCEEDED, finished_ms=started_ms + 900
+        )
+        clock_ms = self._now_ms + self.recorded * STEP_MS
+        with clock_at(clock_ms):
+            store.add_run(record)
+            store.add_views(record, list(latest.views.values()))
+            store.add_run(finished)
+            store.upkeep(now_ms=clock_ms)
 
 
 @contextmanager
@@ -154,23 +186,31 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, nargs="+", default=[10, 10_000])
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--folder", type=Path, help="keep the projects here")
+    parser.add_argument("--pause-after", type=float, default=math.inf, metavar="SECONDS")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="history-"))
+    start_s = time.monotonic()
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="history-"))
     try:
         roots = []
         for count in options.runs:
-            started = time.perf_counter()
-            roots.append(write_project(folder / str(count)))
-            record_runs(roots[-1], count)
+            started = time.monotonic()
+            preparation = Preparation(folder / str(count), count)
+            preparation.advance(until_s=start_s + options.pause_after)
+            roots.append(preparation.root)
             size = size_of(roots[-1])
             print(
-                f"{count} runs recorded in {time.perf_counter() - started:.0f} s: "
+                f"{preparation.recorded} of {count} runs recorded, "
+                f"{time.monotonic() - started:.0f} s now: "
                 f"{size.files} files, {size.size_bytes / 1e6:.1f} MB",
                 flush=True,
             )
+            if not preparation.is_done:
+                sys.exit("paused: repeat the command to continue")
         costs = measure(roots, options.repeats)
     finally:
-        shutil.rmtree(folder)
+        if options.folder is None:
+            shutil.rmtree(folder)
     missed = size.files > MOST_FILES
     for count, cost in zip(options.runs, costs, strict=True):
         parts = []
