@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from headrace import Table
-from headrace.errors import CorruptLogError, InvalidArgumentError, NotIndexTablesError
+from headrace.errors import (
+    CorruptLogError,
+    InvalidArgumentError,
+    InvalidTableError,
+    NotIndexTablesError,
+)
 from tests.lake.action import add, opening, remove, statistics
 from tests.lake.log import write_commit, write_history
 from tests.maintain import oracle
@@ -137,3 +142,28 @@ def test_odd_paths_survive_syncs(tmp_path: Path) -> None:
     assert sorted(f.path for f in scan) == sorted(f.path for f in plain)
     assert len(list(scan)) == len(names) - 1
     assert Table(str(tmp_path)).state.verify().is_sound
+
+
+MOST = (1 << 63) - 1
+
+
+@pytest.mark.parametrize(
+    ("adds", "reason"),
+    [
+        ([add("a", size=MOST), add("b", size=1)], "add up to 9223372036854775808"),
+        ([add("a", size=9), add("b", size=-5)], "the size of b is -5"),
+        ([add("")], "the path of a file is empty"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_adds_that_a_state_cannot_record_are_errors_of_the_table(
+    tmp_path: Path, adds: list[Any], reason: str, *, is_first: bool
+) -> None:
+    write_history(tmp_path, [opening()])
+    if not is_first:
+        Table(str(tmp_path)).state.sync()
+    write_commit(tmp_path, 1, adds)
+    with pytest.raises(InvalidTableError, match=reason):
+        Table(str(tmp_path)).state.sync()
+    assert not list((tmp_path / "_headrace" / "manifests").glob("*"))
+    assert len(list(Table(str(tmp_path)).snapshot().scan())) == len(adds)

@@ -18,7 +18,12 @@ import pyarrow as pa
 from headrace.avro.state_file import encode_state
 from headrace.commit.log import commit_path
 from headrace.commit.staged import Conflict
-from headrace.errors import DamageError, HeadraceError, InvalidTableError
+from headrace.errors import (
+    DamageError,
+    HeadraceError,
+    InvalidArgumentError,
+    InvalidTableError,
+)
 from headrace.maintain.base import Base, Layout, newest_state
 from headrace.maintain.build import Build, Built, Change
 from headrace.maintain.cleanup import clean
@@ -94,7 +99,8 @@ def sync(  # noqa: PLR0913  (stores, version and settings)
         progress: Counts the entries that are read and written.
 
     Raises:
-        InvalidTableError: the commit file of the version is gone, so nothing can anchor a state.
+        InvalidTableError: the commit file of the version is gone, so nothing can anchor a state;
+            or a file is listed twice or has a size that no state can record.
         StorageError: a store failed.
     """
     anchor = _anchor(log, target.version)
@@ -110,16 +116,10 @@ def sync(  # noqa: PLR0913  (stores, version and settings)
         settings=settings,
         progress=progress or Progress(),
     )
-    reason: str | None = None
     try:
-        old = newest_state(store, home)
-        if old is not None:
-            return run.increment(old)
-    except RebuildNeeded as why:
-        reason = str(why)
-    except DamageError as error:
-        reason = f"the older state is damaged: {error}"
-    return run.full(reason)
+        return run.write()
+    except InvalidArgumentError as error:  # what the log says cannot be recorded
+        raise InvalidTableError(table=log.root, reason=error.reason) from error
 
 
 class _Sync(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,6 +132,19 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
     anchor: Anchor
     settings: StateSettings
     progress: Progress
+
+    def write(self) -> SyncResult:
+        """Write the state from an older one if that can be reused, else from all live files."""
+        reason: str | None = None
+        try:
+            old = newest_state(self.store, self.home)
+            if old is not None:
+                return self.increment(old)
+        except RebuildNeeded as why:
+            reason = str(why)
+        except DamageError as error:
+            reason = f"the older state is damaged: {error}"
+        return self.full(reason)
 
     def increment(self, old: StateManifest) -> SyncResult:
         """Write the state from an older one and the commits after it.

@@ -20,11 +20,14 @@ _Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 def why_invalid(entry: Entry, schema: Schema) -> str | None:
     """Return what is wrong with an entry that has all fields of the schema; None if nothing is."""
+    size = entry["size"]
+    if type(size) is int and size < 0:
+        return f"the size of {entry['path']} is {size}"
     try:
         msgspec.convert(entry, _struct(msgspec.json.encode(schema)))
     except msgspec.ValidationError as error:
         return str(error)
-    return None if entry["path"] else "its path is empty"
+    return None if entry["path"] else "the path of a file is empty"
 
 
 @lru_cache(maxsize=16)

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.avro.manifest import ManifestWriter, WrittenManifest
 from headrace.errors import InvalidArgumentError, ObjectExistsError
@@ -122,7 +123,8 @@ class Stage:
             partitions: Numbers their partitions; complete once the batches are.
 
         Raises:
-            InvalidArgumentError: a file is given twice, or the sizes add up to too much.
+            InvalidArgumentError: a file is given twice, a path is empty, a size is negative, or
+                the sizes add up to too much.
             SpillFailedError: the entries could not be sorted on disk.
             StorageError: the store failed.
         """
@@ -132,6 +134,7 @@ class Stage:
         )
         with ColumnSort(partitions) as sort:
             for batch in batches:
+                _check_recordable(batch)
                 duplicates.add(batch)
                 sort.add(batch)
                 total += sum(light.to_numpy(batch.column("size")).tolist())
@@ -169,6 +172,21 @@ class Stage:
                 writer = None
         if writer is not None:
             yield writer.finish()
+
+
+def _check_recordable(batch: pa.RecordBatch) -> None:
+    """Check the paths and sizes of a batch.
+
+    Raises:
+        InvalidArgumentError: a path is empty, or a size is negative.
+    """
+    paths, sizes = batch.column("path"), light.to_numpy(batch.column("size"))
+    if len(sizes) and sizes.min() < 0:
+        row = int(sizes.argmin())
+        reason = f"the size of {paths[row].as_py()} is {sizes[row]}"
+        raise InvalidArgumentError(argument="adds", reason=reason)
+    if pc.any(pc.equal(pc.binary_length(paths), light.scalar(0, pa.int64()))).as_py():
+        raise InvalidArgumentError(argument="adds", reason="the path of a file is empty")
 
 
 @contextmanager
