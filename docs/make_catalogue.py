@@ -101,7 +101,7 @@ Spark does not define the order in which an aggregate meets its rows. Two rules 
   `corr`, `regr_slope` and their relatives. It adds row by row, in one partition, with Spark's
   formulas. So it gives exactly what Spark gives when one task reads the rows in the same order.
   With several tasks, Spark itself gives other last digits from run to run. `headrace plan` reports
-  `FLOAT_SUM` for such a view, on both engines; cast to `DECIMAL` to make the sum exact.
+  `FLOAT_SUM` for such a view, on both runners; cast to `DECIMAL` to make the sum exact.
 
 `row_number` and other functions of a row's place in a window, and `LIMIT`, depend on the order of
 rows that `ORDER BY` holds equal. They run, and `headrace plan` reports `WINDOW_TIES`,

@@ -82,13 +82,13 @@ def _open_remote(uri: str, options: Mapping[str, Any] | None) -> WritableStore:
     if scheme_of(uri) not in SCHEMES:
         raise UnsupportedStoreError(uri=uri, known=("local paths", "file://", *_ADDRESSES))
     address = parse_address(uri)
-    chosen = parse_options(address.service, options)
+    store_options = parse_options(address.service, options)
     require("obstore", extra="cloud")
     from headrace.storage.cloud import CloudStore  # noqa: PLC0415
     from headrace.storage.web import WebStore  # noqa: PLC0415
 
     kind = WebStore if address.service is Service.HTTP else CloudStore
-    return kind(address, chosen)
+    return kind(address, store_options)
 
 
 def open_files(store: Store, *, options: Mapping[str, Any] | None = None) -> Store:

@@ -42,7 +42,7 @@ def test_a_variable_changes_what_is_read(project: str) -> None:
     assert units["orders"]["files_kept"] == 1
 
 
-def test_a_new_project_gives_the_same_rows_on_both_engines(project: str) -> None:
+def test_a_new_project_gives_the_same_rows_on_both_runners(project: str) -> None:
     for engine in ("spark", "datafusion"):
         result = headrace("check", project, "--engine", engine)
         assert (result.returncode, result.stderr) == (0, "")

@@ -49,7 +49,7 @@ GOLDEN: list[tuple[str, Any]] = [
 
 
 def plain(value: Any) -> Any:
-    """Return a value as plain Python, whichever engine it came from."""
+    """Return a value as plain Python, whichever runner it came from."""
     if isinstance(value, list) and value and isinstance(value[0], tuple):
         return dict(value)
     return value.asDict() if hasattr(value, "asDict") else value

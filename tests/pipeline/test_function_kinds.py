@@ -1,4 +1,4 @@
-"""Aggregate, window and table functions: the same rows on both engines, or a refusal.
+"""Aggregate, window and table functions: the same rows on both runners, or a refusal.
 
 The oracle is plain Python over lists of rows. It shares no code with Headrace or the functions.
 """

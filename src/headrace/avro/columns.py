@@ -55,8 +55,8 @@ def _bodies(blocks: Sequence[RawBlock], header: Header) -> Bodies:
     known = [size for size in sizes if size is not None]
     if len(known) == len(sizes) and fits_one_pass(sum(known)):
         return Bodies(_decompress_one_by_one(blocks, known, header), sum(known), records)
-    opened = _decompress_all(blocks, header)
-    return Bodies(opened, sum(len(body) for body, _ in opened), records)
+    decompressed = _decompress_all(blocks, header)
+    return Bodies(decompressed, sum(len(body) for body, _ in decompressed), records)
 
 
 def _decompress_one_by_one(

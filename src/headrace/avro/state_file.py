@@ -19,11 +19,11 @@ DIGEST_KEY = "headrace.sha256"
 
 def encode_state(state: StateManifest, *, codec: Codec | None = None) -> bytes:
     """Encode a state as an Avro file."""
-    chosen, sync = codec or Codec(), urandom(SYNC_BYTES)
+    used_codec, sync = codec or Codec(), urandom(SYNC_BYTES)
     record = encode_records([msgspec.to_builtins(state)], STATE_MANIFEST_SCHEMA)
-    block = RawBlock(count=1, payload=chosen.compress(record))
+    block = RawBlock(count=1, payload=used_codec.compress(record))
     digest = {DIGEST_KEY: _digest(STATE_MANIFEST_SCHEMA, block).encode()}
-    header = write_header(STATE_MANIFEST_SCHEMA, chosen, sync, metadata=digest)
+    header = write_header(STATE_MANIFEST_SCHEMA, used_codec, sync, metadata=digest)
     return header + block.framed(sync)
 
 

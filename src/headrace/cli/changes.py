@@ -77,7 +77,7 @@ def changes(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace changes /data/events --since yesterday --rows[/]
     """
-    chosen = choose_format(output)
+    output_format = choose_format(output)
     if (where is not None or columns is not None) and not rows:
         reason = "it is for changed rows: add --rows"
         raise InvalidArgumentError(
@@ -97,16 +97,16 @@ def changes(  # noqa: PLR0913  (one parameter an option)
     if follow:
         start = None if since is None else _moment(since)
         ranges = source.follow(start, poll_s=every)
-        reader = _followed(source, ranges, row_arguments if rows else None, chosen)
+        reader = _followed(source, ranges, row_arguments if rows else None, output_format)
     else:
         start, end = _moment(since or "0"), None if until is None else _moment(until)
         reader = (
             source.change_rows(start, end, log_tail=log_tail, **row_arguments)
             if rows
-            else _files(source.changes(start, end, log_tail=log_tail), chosen)
+            else _files(source.changes(start, end, log_tail=log_tail), output_format)
         )
     with reader:
-        write_rows(reader, chosen)
+        write_rows(reader, output_format)
 
 
 def _moment(text: str) -> int | str:

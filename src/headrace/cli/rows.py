@@ -83,7 +83,7 @@ def rows(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace rows /data/events --where "city = 'Bern'" --columns id,amount --limit 10[/]
     """
-    chosen = choose_format(output)
+    output_format = choose_format(output)
     snapshot = open_table(table, storage_option).snapshot(
         version=version, as_of=as_of, log_tail=log_tail
     )
@@ -96,7 +96,7 @@ def rows(  # noqa: PLR0913  (one parameter an option)
     try:
         data = reader.metrics.data
         with reader, show_progress("reading rows", lambda: data.counts.files_read):
-            write_rows(reader, chosen)
+            write_rows(reader, output_format)
     finally:
         title = str(reader.metrics.scan.decision)
         write_metrics(reader.metrics.as_dict(), metrics, title=title)
@@ -121,11 +121,11 @@ def choose_format(output: Format | None) -> Format:
     Raises:
         InvalidArgumentError: The format is binary and the output is a terminal.
     """
-    chosen = output or (Format.TABLE if sys.stdout.isatty() else Format.JSONL)
-    if chosen in (Format.ARROW, Format.PARQUET) and sys.stdout.isatty():
-        reason = f"{chosen} is binary; send it to a file or a pipe"
+    output_format = output or (Format.TABLE if sys.stdout.isatty() else Format.JSONL)
+    if output_format in (Format.ARROW, Format.PARQUET) and sys.stdout.isatty():
+        reason = f"{output_format} is binary; send it to a file or a pipe"
         raise InvalidArgumentError(argument="--format", reason=reason)
-    return chosen
+    return output_format
 
 
 def write_rows(reader: RecordBatchReader, output: Format) -> None:

@@ -179,12 +179,13 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
     if as_json:
         print_json(vacuumed)
         return
-    done = "removed" if apply else "would remove"
+    action = "removed" if apply else "would remove"
     console = plain_console()
     for table in vacuumed:
         versions = ", ".join(map(str, table.kept_versions)) or "none"
         console.print(
-            f"{table.table}: {done} {counted(len(table.files), 'file')} (kept versions: {versions})"
+            f"{table.table}: {action} {counted(len(table.files), 'file')} "
+            f"(kept versions: {versions})"
         )
         for file in table.files:
             console.print(f"  {file}")

@@ -50,8 +50,8 @@ class FetchedFile(RangedFile):
 
     def hold(self, ranges: Iterable[Held]) -> None:
         """Serve reads from these ranges, which do not overlap."""
-        for held in ranges:
-            insort(self._held, held, key=itemgetter(0))
+        for byte_range in ranges:
+            insort(self._held, byte_range, key=itemgetter(0))
 
     def drop(self) -> None:
         """Drop all ranges, and the windows that have not been read."""
@@ -86,11 +86,11 @@ class FetchedFile(RangedFile):
 
     def _view(self, position: int, size: int) -> memoryview:
         """Return the same as a view, without a copy."""
-        held = self._find(position)
-        if held is None and self._read_window(position):
-            held = self._find(position)
-        if held is not None:
-            start, data = held
+        chunk = self._find(position)
+        if chunk is None and self._read_window(position):
+            chunk = self._find(position)
+        if chunk is not None:
+            start, data = chunk
             return data[position - start : position - start + size]
         following = bisect_right(self._held, position, key=itemgetter(0))
         if following < len(self._held):
@@ -110,8 +110,8 @@ class FetchedFile(RangedFile):
         self.drop()
 
     def _has(self, span: ByteRange) -> bool:
-        held = self._find(span.start)
-        return held is not None and span.stop <= held[0] + len(held[1])
+        chunk = self._find(span.start)
+        return chunk is not None and span.stop <= chunk[0] + len(chunk[1])
 
     def _find(self, position: int) -> Held | None:
         """Return the range in memory that includes a position."""
@@ -129,6 +129,6 @@ class FetchedFile(RangedFile):
         self._recent.append((index, self._windows.take(index)))
         del self._recent[:-_WINDOWS_HELD]
         self._held = sorted(
-            (held for _, window in self._recent for held in window), key=itemgetter(0)
+            (chunk for _, window in self._recent for chunk in window), key=itemgetter(0)
         )
         return True

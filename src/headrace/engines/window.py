@@ -57,7 +57,7 @@ class Windows:
         # In parts as large as a request, so that no bytes are copied to join requests.
         largest_bytes = store.request_cost.coalescing.largest_bytes
         self._windows = [
-            [part for wanted in window for part in wanted.parts(largest_bytes)]
+            [part for byte_range in window for part in byte_range.parts(largest_bytes)]
             for window in cut(ranges, WINDOW_BYTES)
         ]
         for index, window in enumerate(self._windows):

@@ -50,7 +50,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
             start, end = file.sums_up
             if end not in widest or start < widest[end][0]:
                 widest[end] = (start, file)
-        chosen: list[LogFile] = []
+        files: list[LogFile] = []
         next_version = self.version
         for commit in self.commits_newest_first:
             assert commit.version is not None
@@ -58,12 +58,12 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             if commit.version in widest:
                 start, file = widest[commit.version]
-                chosen.append(file)
+                files.append(file)
                 next_version = start - 1
             else:
-                chosen.append(commit)
+                files.append(commit)
                 next_version = commit.version - 1
-        return tuple(chosen)
+        return tuple(files)
 
     @property
     def base(self) -> Checkpoint | State | None:

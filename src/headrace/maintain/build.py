@@ -134,10 +134,10 @@ class Build:
         """Return the number and total size of the live files of a base."""
         net = replay(base)
         draft = draft_of(base.state, home=self._home, shelf=self._shelf)
-        gone = [entry for entry in self._located(base, net) if entry.is_live]
-        gone = [entry for entry in gone if entry.key in net.removes]
-        files = draft.num_files - len(gone) + len(net.adds)
-        total = draft.total_bytes - sum(entry.size for entry in gone)
+        removed = [entry for entry in self._located(base, net) if entry.is_live]
+        removed = [entry for entry in removed if entry.key in net.removes]
+        files = draft.num_files - len(removed) + len(net.adds)
+        total = draft.total_bytes - sum(entry.size for entry in removed)
         return files, total + sum(entry["size"] for entry in net.adds.values())
 
     def state(self, base: Base, stage: Stage, *, version: int | None = None) -> Built:
@@ -171,12 +171,12 @@ class Build:
     def _compact(
         self, draft: Draft, empty: StateManifest, trigger: Trigger, stage: Stage
     ) -> Compaction | None:
-        chosen = choose_manifests(draft, trigger, self._settings, types=self._types)
-        if not chosen and not draft.tombstone_count:
+        manifests = choose_manifests(draft, trigger, self._settings, types=self._types)
+        if not manifests and not draft.tombstone_count:
             return None
         return compact(
             draft,
-            chosen,
+            manifests,
             trigger,
             state=draft.as_state(empty),
             home=self._home,
@@ -207,9 +207,11 @@ class Build:
         hits = frozenset(key for key in self.change.removes if key in live or key in net.adds)
         if self._first_hits is None:
             self._first_hits = hits
-        lost = sorted(key.path for key in self._first_hits - hits)
-        if lost:
-            raise StateConflictError(table=self._store.root, version=base.version, paths=lost)
+        missing_paths = sorted(key.path for key in self._first_hits - hits)
+        if missing_paths:
+            raise StateConflictError(
+                table=self._store.root, version=base.version, paths=missing_paths
+            )
         return hits, tuple(sorted(key.path for key in self.change.removes - hits))
 
     def _apply(  # noqa: PLR0913  (the parts of a change)
@@ -228,10 +230,10 @@ class Build:
         pending = {key: entry for key, entry in net.adds.items() if key not in hits | new}
         added = new | pending.keys()
         readded = [entry for entry in located if entry.key in added]
-        gone = [
+        removed = [
             entry for entry in located if entry.key in hits | net.removes and entry.key not in added
         ]
-        remove_files(draft, gone, home=self._home, version=version)
+        remove_files(draft, removed, home=self._home, version=version)
         if readded:
             # The draft already has the tombstones of this change: a rewritten manifest loses
             # every entry that they hide, so its counts match its content.

@@ -68,7 +68,7 @@ def plan_cleanup(
     settings: StateSettings,
     clock_ms: int | None = None,
 ) -> CleanupPlan:
-    """Find what can be deleted.
+    """Plan which states and manifests to delete.
 
     A state is deleted if it is not the newest, not among the next newest `retention_versions`, and
     older than `retention_hours`. Its age is measured from the later of the store's time and the

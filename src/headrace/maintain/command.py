@@ -219,8 +219,8 @@ class _Runner:
         result = repair(
             store, home, target=target, target_home=target_home, settings=self._settings
         )
-        done = f"version {result.source_version} of the old log"
-        rows = [(location.text, "SUCCESS", result.num_files, done)]
+        summary = f"version {result.source_version} of the old log"
+        rows = [(location.text, "SUCCESS", result.num_files, summary)]
         rows += [(path, "MISSING", 0, "the file does not exist") for path in result.missing]
         rows += [(table.text, "UNREADABLE", 0, reason) for reason in result.unreadable]
         return _status(rows)

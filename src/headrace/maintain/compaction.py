@@ -164,10 +164,10 @@ def replace_manifests(
     Raises:
         CorruptStateError: the number or size of the live files would change.
     """
-    gone = {info.path for info in chosen}
+    replaced_paths = {info.path for info in chosen}
     before = (draft.num_files, draft.total_bytes)
-    at = next((i for i, info in enumerate(draft.manifests) if info.path in gone), 0)
-    unchanged = [info for info in draft.manifests if info.path not in gone]
+    at = next((i for i, info in enumerate(draft.manifests) if info.path in replaced_paths), 0)
+    unchanged = [info for info in draft.manifests if info.path not in replaced_paths]
     draft.manifests = [*unchanged[:at], *written, *unchanged[at:]]
     after = (draft.num_files, draft.total_bytes)
     if after != before:
@@ -202,12 +202,12 @@ def _lowest_tiers(
         (info for info in manifests if _is_small(info, settings)),
         key=lambda info: info.num_entries,
     )
-    chosen: list[ManifestInfo] = []
+    smallest: list[ManifestInfo] = []
     total = 0
     for info in small:
-        is_needed = len(small) - len(chosen) > settings.max_manifests
-        if len(chosen) > 1 and info.num_entries > _TIER * total and not is_needed:
+        is_needed = len(small) - len(smallest) > settings.max_manifests
+        if len(smallest) > 1 and info.num_entries > _TIER * total and not is_needed:
             break
-        chosen.append(info)
+        smallest.append(info)
         total += info.num_entries
-    return tuple(chosen)
+    return tuple(smallest)

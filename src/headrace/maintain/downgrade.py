@@ -40,8 +40,8 @@ def drop_states(store: WritableStore, home: Home, *, dry_run: bool) -> tuple[int
         DowngradeRefusedError: a version file is missing, so data would be lost.
     """
     base = require_base(read_base(store, home), table=store.root)
-    there = {meta.path.rpartition("/")[2] for meta in store.list(home.root)}
-    missing = [v for v in range(base.version + 1) if f"{v:020}.json" not in there]
+    existing = {meta.path.rpartition("/")[2] for meta in store.list(home.root)}
+    missing = [v for v in range(base.version + 1) if f"{v:020}.json" not in existing]
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")  # noqa: PLR2004
         reason = f"the version files {shown} are missing; only the states have their changes"
@@ -51,7 +51,7 @@ def drop_states(store: WritableStore, home: Home, *, dry_run: bool) -> tuple[int
         store.delete(home.state_path(version) for version in versions)
         for version in versions:
             store.prune(home.state_path(version).rpartition("/")[0])
-        if not any(".checkpoint" in name for name in there):
+        if not any(".checkpoint" in name for name in existing):
             store.delete([home.hint_path])
     return versions
 

@@ -129,20 +129,20 @@ def remove_files(
         versions: The removing versions of single files, if they differ.
     """
     versions = versions or {}
-    lost: dict[str, list[Located]] = defaultdict(list)
+    located_by_manifest: dict[str, list[Located]] = defaultdict(list)
     for entry in located:
         if entry.is_live:
-            lost[entry.manifest].append(entry)
+            located_by_manifest[entry.manifest].append(entry)
     for at, info in enumerate(draft.manifests):
-        gone = lost.get(info.path, ())
-        if gone:
+        located_here = located_by_manifest.get(info.path, ())
+        if located_here:
             draft.manifests[at] = msgspec.structs.replace(
                 info,
-                tombstone_count=info.tombstone_count + len(gone),
-                live_entry_count=info.live_entry_count - len(gone),
-                live_bytes=info.live_bytes - sum(entry.size for entry in gone),
+                tombstone_count=info.tombstone_count + len(located_here),
+                live_entry_count=info.live_entry_count - len(located_here),
+                live_bytes=info.live_bytes - sum(entry.size for entry in located_here),
             )
-        for entry in gone:
+        for entry in located_here:
             if home.kind is HomeKind.INDEXTABLES:
                 draft.tombstones[entry.path] = None
             removed_at = versions.get(entry.key, version)
@@ -170,14 +170,14 @@ def purge_entries(  # noqa: PLR0913  (a rewrite needs them all)
         to_purge[entry.manifest].append(entry)
     manifests: list[ManifestInfo] = []
     for info in draft.manifests:
-        gone = to_purge.get(info.path)
-        if gone is None:
+        entries_to_drop = to_purge.get(info.path)
+        if entries_to_drop is None:
             manifests.append(info)
             continue
         rewrite = Rewrite(
             [shelf.file(info)],
             store=stage.store,
-            dropping=_KeyFilter(home, gone, visibility=visibility),
+            dropping=_KeyFilter(home, entries_to_drop, visibility=visibility),
             types=types,
             settings=settings,
             schema=home.entry_schema,

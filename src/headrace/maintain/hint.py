@@ -1,4 +1,7 @@
-"""Writes `_last_checkpoint`, which says where readers start to look. It is only a hint."""
+"""Writes `_last_checkpoint`, which says where readers start to look: a state enters, a file leaves.
+
+It is only a hint, so failing to write it is harmless.
+"""
 
 from contextlib import suppress
 

@@ -107,13 +107,13 @@ def _actions(
 
 def _protocol(base: Base) -> dict[str, Any]:
     """Return the protocol of the table, capped at what readers of JSON know."""
-    given: dict[str, Any] = {}
+    protocol_fields: dict[str, Any] = {}
     if base.protocol is not None:
-        given = msgspec.json.decode(base.protocol)["protocol"]
+        protocol_fields = msgspec.json.decode(base.protocol)["protocol"]
     return {
-        **given,
-        "minReaderVersion": min(given.get("minReaderVersion", 2), JSON_PROTOCOL_VERSION),
-        "minWriterVersion": min(given.get("minWriterVersion", 2), JSON_PROTOCOL_VERSION),
+        **protocol_fields,
+        "minReaderVersion": min(protocol_fields.get("minReaderVersion", 2), JSON_PROTOCOL_VERSION),
+        "minWriterVersion": min(protocol_fields.get("minWriterVersion", 2), JSON_PROTOCOL_VERSION),
     }
 
 

@@ -44,9 +44,9 @@ def repair(
         reason = f"{target.root}/{target_home.root} is not empty"
         raise InvalidArgumentError(argument="AT LOCATION", reason=reason)
     base, entries, unreadable = _newest_readable(store, home)
-    there = {meta.path.removeprefix("./").lstrip("/") for meta in store.list_tree("")}
-    present = [entry for entry in entries if entry["path"] in there]
-    missing = tuple(sorted(entry["path"] for entry in entries if entry["path"] not in there))
+    existing = {meta.path.removeprefix("./").lstrip("/") for meta in store.list_tree("")}
+    present = [entry for entry in entries if entry["path"] in existing]
+    missing = tuple(sorted(entry["path"] for entry in entries if entry["path"] not in existing))
     metadata = msgspec.json.decode(base.metadata or "{}")
     create_log(target, target_home, metadata=metadata.get("metaData") or metadata)
     names = {field["name"] for field in target_home.entry_schema["fields"]}

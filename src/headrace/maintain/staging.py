@@ -97,8 +97,8 @@ class Stage:
         infos: list[ManifestInfo] = []
         total = 0
         with EntrySort(types, schema=schema) as sort, _text_errors():
-            for given in entries:
-                entry = complete_entry(given, schema)
+            for fields in entries:
+                entry = complete_entry(fields, schema)
                 key = self._home.key_of(entry)
                 if key in keys:
                     reason = f"{entry['path']} is given twice"

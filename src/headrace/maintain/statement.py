@@ -289,9 +289,9 @@ class _Parser:
     def _refuse(self, expected: str) -> None:
         at_end = self._at >= len(self._tokens)
         position = len(self._text) if at_end else self._tokens[self._at].start
-        found = "the end" if at_end else repr(self._tokens[self._at].text)
+        found_text = "the end" if at_end else repr(self._tokens[self._at].text)
         raise StatementSyntaxError(
-            statement=self._text, expected=expected, found=found, position=position
+            statement=self._text, expected=expected, found=found_text, position=position
         )
 
 

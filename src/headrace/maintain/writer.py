@@ -102,7 +102,7 @@ class StateWriter:
             InvalidArgumentError: a file is given twice, or an entry or a path is not valid.
         """
         started_ns = time.monotonic_ns()
-        gone = _keys(removes)
+        removed_keys = _keys(removes)
         base = self._existing_base(metadata)
         stage = self._stage()
         types = partition_types(_encoded(metadata) or base.metadata)
@@ -110,7 +110,7 @@ class StateWriter:
             staged = stage.put_entries(adds, types=types)
             change = Change(
                 staged=staged,
-                removes=gone,
+                removes=removed_keys,
                 registry=dict(schema_registry or {}),
                 metadata=_encoded(metadata),
                 is_merge=is_merge,
@@ -342,10 +342,10 @@ class StateWriter:
 
 
 def _keys(paths: Iterable[str]) -> frozenset[FileKey]:
-    given = None if isinstance(paths, str) else list(paths)
-    if given is None or not all(isinstance(path, str) for path in given):
+    removed_paths = None if isinstance(paths, str) else list(paths)
+    if removed_paths is None or not all(isinstance(path, str) for path in removed_paths):
         raise InvalidArgumentError(argument="removes", reason="give a list of paths")
-    return frozenset(map(FileKey, given))
+    return frozenset(map(FileKey, removed_paths))
 
 
 def _encoded(metadata: Mapping[str, Any] | None) -> str | None:

@@ -136,10 +136,10 @@ def from_unscaled(units: int, *, scale: int) -> Decimal:
     return Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
 
 
-def _matched(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
+def _matched(pattern: re.Pattern[str], text: str, kind: str) -> re.Match[str]:
     match = pattern.fullmatch(text.strip(_BLANK))
     if match is None:
-        raise ValueError(f"{text!r} is not {what}")
+        raise ValueError(f"{text!r} is not {kind}")
     return match
 
 

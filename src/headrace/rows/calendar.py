@@ -103,8 +103,8 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
         shift = _shift(np.floor_divide(counted, unit)) * unit
         return pc.add(ticks, light.from_numpy(shift))
 
-    def _refusal(self, what: str) -> UnsupportedFeatureError:
-        return UnsupportedFeatureError(table=self.path, features=[what])
+    def _refusal(self, description: str) -> UnsupportedFeatureError:
+        return UnsupportedFeatureError(table=self.path, features=[description])
 
 
 def _version(text: bytes) -> tuple[int, int] | None:

@@ -88,8 +88,8 @@ def _check(commit: Commit, plan: ChangePlan) -> None:
     try:
         check_readable_by(commit, pinned=plan.pinned)
     except (SchemaChangedError, TableReplacedError) as error:
-        what = getattr(error, "difference", "the table was replaced")
-        reason = f"its rows do not fit the schema of version {plan.pinned.version} ({what})"
+        difference = getattr(error, "difference", "the table was replaced")
+        reason = f"its rows do not fit the schema of version {plan.pinned.version} ({difference})"
         raise ChangeDataMissingError(
             table=plan.context.root, version=commit.version, reason=reason
         ) from error

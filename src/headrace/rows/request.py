@@ -62,13 +62,13 @@ def choose_columns(schema: StructType, names: Sequence[str] | None) -> StructTyp
     """
     if names is None:
         return schema
-    chosen: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for name in names:
         field = schema.find(name)
         if field is None:
             raise UnknownColumnError(column=name, known=schema.names)
-        chosen[field.name] = field
-    return StructType(tuple(chosen.values()))
+        fields[field.name] = field
+    return StructType(tuple(fields.values()))
 
 
 def _narrowed(struct: StructType, path: tuple[str, ...]) -> Field:

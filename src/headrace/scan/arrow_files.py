@@ -280,8 +280,10 @@ def _typed(
         text = texts[column.name]
         array, uncastable = typed_array(text, column.type)
         if pc.any(uncastable).as_py():
-            bad = text.filter(uncastable)[0].as_py()
-            raise PartitionValueError(column=column.name, value=bad, type_name=str(column.type))
+            bad_value = text.filter(uncastable)[0].as_py()
+            raise PartitionValueError(
+                column=column.name, value=bad_value, type_name=str(column.type)
+            )
         arrays.append(array)
         fields.append(pa.field(column.name, array.type))
     if not arrays:

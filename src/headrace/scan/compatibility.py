@@ -66,11 +66,11 @@ def _unreadable(written: StructType, read: StructType, *, where: str) -> Iterato
     """Yield what a reader of one schema would miss or misread in files of another."""
     for field in written.fields:
         name = f"{where}{field.name}"
-        same = next((f for f in read.fields if f.name == field.name), None)
-        if same is None or same.physical_name != field.physical_name:
+        read_field = next((f for f in read.fields if f.name == field.name), None)
+        if read_field is None or read_field.physical_name != field.physical_name:
             yield f"column {name} is not in the stream's schema"
             continue
-        yield from _unreadable_type(field.type, same.type, name)
+        yield from _unreadable_type(field.type, read_field.type, name)
 
 
 def _unreadable_type(written: DataType, read: DataType, name: str) -> Iterator[str]:
@@ -91,8 +91,10 @@ def _unreadable_type(written: DataType, read: DataType, name: str) -> Iterator[s
 def _missing_columns(read: StructType, written: StructType, *, where: str) -> Iterator[str]:
     """Yield the columns of the stream that files of the other schema no longer have."""
     for field in read.fields:
-        same = next((f for f in written.fields if f.name == field.name), None)
-        if same is None:
+        written_field = next((f for f in written.fields if f.name == field.name), None)
+        if written_field is None:
             yield f"column {where}{field.name} is gone"
-        elif isinstance(field.type, StructType) and isinstance(same.type, StructType):
-            yield from _missing_columns(field.type, same.type, where=f"{where}{field.name}.")
+        elif isinstance(field.type, StructType) and isinstance(written_field.type, StructType):
+            yield from _missing_columns(
+                field.type, written_field.type, where=f"{where}{field.name}."
+            )

@@ -39,10 +39,10 @@ def bring_up_to_date(
         old = _cast(batch, schema)
         _check_label(batch, label)
         try:
-            gone = matcher.seen_rows(old.column("path"), _vectors(old))
+            changed_rows = matcher.seen_rows(old.column("path"), _vectors(old))
         except UnicodeDecodeError as error:
             raise _refused(f"it has text that is not valid UTF-8: {error}") from error
-        live = old.filter(all_but(gone, len(old))) if len(gone) else old
+        live = old.filter(all_but(changed_rows, len(old))) if len(changed_rows) else old
         if live.num_rows:
             yield live
 

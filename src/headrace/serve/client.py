@@ -184,14 +184,14 @@ class RemoteSnapshot(RowHandover):
         Raises:
             RequestError: an argument is wrong, as for `headrace.Snapshot.scan`.
         """
-        chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
+        scan_options = chosen_options(options or ScanOptions(), ScanOptions, overrides)
         most = None if limit is None else whole_number("limit", limit)
-        given = _changed(chosen, ScanOptions())
+        changed_options = _changed(scan_options, ScanOptions())
         request = self._request(
-            "files", where=where, limit=most, overrides=given, endpoints=endpoints
+            "files", where=where, limit=most, overrides=changed_options, endpoints=endpoints
         )
         return RemoteScan(
-            self.table.connection, request, context=self.context, options=chosen, limit=most
+            self.table.connection, request, context=self.context, options=scan_options, limit=most
         )
 
     def rows(
@@ -208,14 +208,14 @@ class RemoteSnapshot(RowHandover):
         Arguments and errors are those of `headrace.Snapshot.rows`. Closing the reader stops the
         read on the server.
         """
-        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        row_options = chosen_options(options or RowOptions(), RowOptions, overrides)
         most = None if limit is None else whole_number("limit", limit)
         request = self._request(
             "rows",
             where=where,
             limit=most,
             columns=None if columns is None else column_names(columns),
-            overrides=_changed(chosen, RowOptions()),
+            overrides=_changed(row_options, RowOptions()),
         )
         return RemoteReader.open(self.table.connection, request, is_empty=most == 0)
 

@@ -141,9 +141,9 @@ class RemoteScan:
         """The parts of the condition that cannot prune files."""
 
     def __repr__(self) -> str:
-        asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
-        given = (f"{name}={value!r}" for name, value in asked.items() if value is not None)
-        return f"RemoteScan({self.request.table!r}, {', '.join(given)})"
+        arguments = {"version": self.request.version, "where": self.where, "limit": self.limit}
+        shown = (f"{name}={value!r}" for name, value in arguments.items() if value is not None)
+        return f"RemoteScan({self.request.table!r}, {', '.join(shown)})"
 
     @property
     def outcome(self) -> Outcome | None:

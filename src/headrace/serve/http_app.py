@@ -146,9 +146,9 @@ class _Api:
 
     async def snapshot(self, request: Request, access: Access) -> Response:
         """Describe the snapshot of a request: its version and schema."""
-        asked = await read_request(request, "files")
-        access.table = asked.table
-        description, _ = await asyncio.to_thread(self._service.describe, asked)
+        wire_request = await read_request(request, "files")
+        access.table = wire_request.table
+        description, _ = await asyncio.to_thread(self._service.describe, wire_request)
         access.version = description.version
         return _json(description)
 
@@ -162,11 +162,11 @@ class _Api:
 
     async def _stream(self, request: Request, access: Access, kind: Kind) -> Response:
         records = choose_format(request.headers.get("accept"))
-        asked = await read_request(request, kind)
-        access.kind, access.table = kind, asked.table
-        if asked.endpoints > 1:
+        wire_request = await read_request(request, kind)
+        access.kind, access.table = kind, wire_request.table
+        if wire_request.endpoints > 1:
             raise MalformedRequestError(reason="endpoints is supported over Flight only")
-        answer = await asyncio.to_thread(self._service.open, asked)
+        answer = await asyncio.to_thread(self._service.open, wire_request)
         if request.method == "HEAD":
             head = Response(media_type=records.media_type)
             del head.headers["content-length"]  # nobody knows it before the scan

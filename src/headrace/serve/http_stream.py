@@ -117,8 +117,8 @@ class AnswerResponse(Response):
 
 def _streamed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers without a content length, and forbid caching."""
-    others = [(name, value) for name, value in headers if name != b"content-length"]
-    return [*others, (b"cache-control", b"no-store")]
+    kept_headers = [(name, value) for name, value in headers if name != b"content-length"]
+    return [*kept_headers, (b"cache-control", b"no-store")]
 
 
 async def _wait_for_disconnect(receive: Any) -> None:

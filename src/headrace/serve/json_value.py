@@ -2,8 +2,8 @@
 
 Record batches enter; JSON lines leave, or an error for text that is not valid UTF-8. Values without
 a JSON form are strings: binary as Base64, decimals in digits, dates and times in ISO 8601, with as
-many digits of the year as it has. A map is an object; it is a list of pairs if it has a key twice,
-or a key that cannot be the name of a member.
+many digits of the year as it has. A map is an object; it is a list of pairs if a key occurs twice
+or cannot be the name of a member.
 """
 
 from typing import Any
@@ -40,11 +40,11 @@ def _plain(value: pa.Scalar) -> Any:
         plain = value.as_py(maps_as_pydicts="strict")
         _ENCODER.encode(plain)
     except _NO_PYTHON_FORM:
-        return _taken_apart(value)
+        return _plain_members(value)
     return plain
 
 
-def _taken_apart(value: pa.Scalar) -> Any:
+def _plain_members(value: pa.Scalar) -> Any:
     """Return a value whose members can be encoded, or its text."""
     match value:
         case pa.StructScalar():
@@ -60,7 +60,7 @@ def _taken_apart(value: pa.Scalar) -> Any:
 
 
 def _map(pairs: list[tuple[Any, Any]]) -> Any:
-    """Return an object, or the pairs if a key is there twice or cannot name a member."""
+    """Return an object, or the pairs if a key occurs twice or cannot name a member."""
     try:
         members = dict(pairs)
         _ENCODER.encode(members)

@@ -42,8 +42,8 @@ class WireOptions(
 
     def overrides(self) -> dict[str, Any]:
         """Return the options that are set, by name."""
-        given = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: value for name, value in given.items() if value is not None}
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class WireRequest(
@@ -101,14 +101,14 @@ class WireRequest(
         return self._overrides(RowOptions)
 
     def _overrides(self, kind: type[ScanOptions]) -> dict[str, Any]:
-        given = self.options.overrides()
+        overrides = self.options.overrides()
         if self.strategy is not None:
-            given["strategy"] = self.strategy
-        for name in given:
+            overrides["strategy"] = self.strategy
+        for name in overrides:
             if name not in kind.__struct_fields__:
                 reason = f"the option {name} is for rows, but kind is {self.kind}"
                 raise MalformedRequestError(reason=reason)
-        return given
+        return overrides
 
     def encode(self) -> bytes:
         """Encode the request as JSON."""
@@ -129,11 +129,11 @@ def decode_request(content: bytes | str, *, kind: Kind | None = None) -> WireReq
     if len(content) > MAX_REQUEST_BYTES:
         raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
     try:
-        given = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+        fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         request = msgspec.json.decode(content, type=WireRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedRequestError(reason=str(error)) from error
-    if kind is not None and "kind" in given and request.kind != kind:
+    if kind is not None and "kind" in fields and request.kind != kind:
         raise MalformedRequestError(reason=f"kind is {request.kind}, and this is for {kind}")
     return checked(msgspec.structs.replace(request, kind=kind or request.kind))
 

@@ -112,9 +112,9 @@ class RunningServer:
 
         Returns the number of streams that were stopped.
         """
-        stopped = self.service.slots.drain(patience_s=self.settings.drain_s)
+        stopped_streams = self.service.slots.drain(patience_s=self.settings.drain_s)
         self._stop_listening()
-        return stopped
+        return stopped_streams
 
     def close(self) -> None:
         """Stop at once."""
@@ -169,8 +169,8 @@ def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
     )
     sys.stderr.flush()
     shutdown.wait()
-    stopped = server.drain()
-    _logger.info("drained; %d streams were stopped", stopped)
+    stopped_streams = server.drain()
+    _logger.info("drained; %d streams were stopped", stopped_streams)
     if server.has_stalled_calls:  # Arrow would wait for their clients when Python ends
         logging.shutdown()
         os._exit(0)

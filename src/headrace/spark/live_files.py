@@ -91,9 +91,14 @@ def files(  # noqa: PLR0913  (the arguments of a scan)
     Raises:
         InvalidArgumentError: the table has a custom executor, which workers cannot run.
     """
-    opened = resolve_table(table, storage_options)
-    deferring = DeferringExecutor(_embedded_engine(opened), task_bytes=task_bytes)
-    pinned = Table(opened.uri, store=opened.store, executor=deferring, reporter=opened.reporter)
+    source_table = resolve_table(table, storage_options)
+    deferring = DeferringExecutor(_embedded_engine(source_table), task_bytes=task_bytes)
+    pinned = Table(
+        source_table.uri,
+        store=source_table.store,
+        executor=deferring,
+        reporter=source_table.reporter,
+    )
     scan = pinned.snapshot(version=version, as_of=as_of).scan(where=where)
     schema = scan.arrow_schema(columns=columns)
     projection = None if columns is None else add_fields(schema.names)

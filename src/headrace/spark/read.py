@@ -52,10 +52,10 @@ def read(  # noqa: PLR0913  (the table, the version, and the rows and columns)
         FilesNotSeenError, SessionError: under Spark Connect, the server cannot read the table.
     """
     snapshot = _snapshot(table, storage_options, version=version, as_of=as_of)
-    chosen = choose_columns(snapshot.logical_schema, columns)
+    fields = choose_columns(snapshot.logical_schema, columns)
     read_rows = read_by_path if is_connect(attach(spark)) else read_native
     rows = read_rows(spark, snapshot, where=where)
-    return rows if columns is None else rows.select([quoted(name) for name in chosen.names])
+    return rows if columns is None else rows.select([quoted(name) for name in fields.names])
 
 
 def _snapshot(

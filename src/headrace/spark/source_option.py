@@ -184,8 +184,8 @@ class _OptionReader:
 
     def tolerance(self) -> Tolerance:
         """Return the most permissive of the tolerances that are set."""
-        chosen = [t for t in Tolerance if t is not Tolerance.REFUSE and self.flag(t.value)]
-        return chosen[-1] if chosen else Tolerance.REFUSE
+        tolerances = [t for t in Tolerance if t is not Tolerance.REFUSE and self.flag(t.value)]
+        return tolerances[-1] if tolerances else Tolerance.REFUSE
 
     def below(self, prefix: str) -> dict[str, str]:
         self._names.append(f"{prefix}…")

@@ -240,7 +240,7 @@ class CloudStore:
         in_parts = mode is PutMode.OVERWRITE and len(content) > PART_BYTES
 
         async def write(call: Call) -> Any:
-            sent = obstore.put_async(
+            upload = obstore.put_async(
                 self._client,
                 self.address.key(path),
                 content,
@@ -251,7 +251,7 @@ class CloudStore:
             )
             # The client reports no upload progress, so a large object gets more time.
             longest_s = call.timeout_s() + len(content) / _SLOWEST_BYTES_A_SECOND
-            return await asyncio.wait_for(sent, longest_s)
+            return await asyncio.wait_for(upload, longest_s)
 
         self._run(path, write)
 
@@ -371,8 +371,8 @@ class _CloudFile(RangedFile):
         length = min(size, self._size_bytes - position)
         if length <= 0:
             return b""
-        wanted = [ByteRange(position, length)]
-        version = self._store.read_version(self._path, wanted, etag=self._etag)
+        ranges = [ByteRange(position, length)]
+        version = self._store.read_version(self._path, ranges, etag=self._etag)
         self._etag = version.etag
         return bytes(version.contents[0])
 

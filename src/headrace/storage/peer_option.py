@@ -20,21 +20,21 @@ def deltalake_options(uri: str, options: Mapping[str, Any] | None) -> dict[str, 
     if scheme_of(uri) == "file":
         return {}
     address = parse_address(uri)
-    chosen = parse_options(address.service, options)
-    store = dict(chosen.store)
+    storage_options = parse_options(address.service, options)
+    store = dict(storage_options.store)
     if address.service is Service.S3:
         profile = store.pop("profile", None)
         if store.pop("path_style", None) is False:
             store["virtual_hosted_style_request"] = True
         from_profile = profile_options(profile, store, store_address=address.root)
-        if callable(from_profile) or chosen.provider is not None:
+        if callable(from_profile) or storage_options.provider is not None:
             reason = "deltalake, which writes checkpoints, does not take one"
             raise InvalidArgumentError(argument=PROVIDER, reason=reason)
         store = from_profile | store
     if address.account is not None:
         store.setdefault("account_name", address.account)
     is_plain = any(str(value).startswith("http://") for value in store.values())
-    client = {**({"allow_http": True} if is_plain else {}), **chosen.client}
+    client = {**({"allow_http": True} if is_plain else {}), **storage_options.client}
     return {name: _text(value) for name, value in (store | client).items()}
 
 

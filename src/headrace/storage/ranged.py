@@ -100,8 +100,8 @@ def read_into(file: BinaryIO, buffer: memoryview) -> None:
     Raises:
         IndexError: the file ends before `buffer` is full.
     """
-    done = 0
-    while done < len(buffer) and (count := file.readinto(buffer[done:])):  # type: ignore[attr-defined]
-        done += count
-    if done < len(buffer):
+    total = 0
+    while total < len(buffer) and (count := file.readinto(buffer[total:])):  # type: ignore[attr-defined]
+        total += count
+    if total < len(buffer):
         raise IndexError("the file ends too early")

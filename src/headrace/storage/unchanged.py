@@ -24,6 +24,6 @@ def check_unchanged(store: Store, file: LogFile) -> None:
     if local is None:
         return
     with storage_errors(file.path):
-        found = local.size_and_time()
-    if found != (file.size_bytes, file.modified_ms):
+        actual = local.size_and_time()
+    if actual != (file.size_bytes, file.modified_ms):
         raise ObjectChangedError(path=file.path)

@@ -103,7 +103,7 @@ class ChangeLog(TableSource):
             InvalidArgumentError, TimestampNotFoundError, LogGapError: as for `changes`.
             RequestError, DamageError: as for `Snapshot.rows`.
         """
-        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        row_options = chosen_options(options or RowOptions(), RowOptions, overrides)
         request, last = self._range(start, end, log_tail)
         return wiring.open_change_rows(
             request,
@@ -111,8 +111,8 @@ class ChangeLog(TableSource):
             last=last,
             executor=self.executor,
             store=self.data_store,
-            row_request=last.row_request(where=where, columns=columns, options=chosen),
-            options=chosen,
+            row_request=last.row_request(where=where, columns=columns, options=row_options),
+            options=row_options,
         )
 
     def follow(

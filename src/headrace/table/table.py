@@ -184,7 +184,7 @@ class Snapshot(RowHandover):
             UnsupportedFeatureError: a column's type changed in an unsupported way.
         """
         limit = None if limit is None else whole_number("limit", limit)
-        chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
+        scan_options = chosen_options(options or ScanOptions(), ScanOptions, overrides)
         schema = self.readable_schema
         return Scan(
             source=ScanSource(
@@ -204,12 +204,12 @@ class Snapshot(RowHandover):
                 physical_schema=physical_schema(schema),
                 predicate=self.bound_predicate(where, basis=Basis.STATISTICS),
                 projection=ADD_FIELDS,
-                memory_limit_bytes=chosen.memory_limit_bytes,
+                memory_limit_bytes=scan_options.memory_limit_bytes,
                 stops_after=limit,
                 tail=self.state.tail,
                 dialect=self.state.dialect,
             ),
-            options=chosen,
+            options=scan_options,
             reporter=reporter or self.table.reporter,
             where=None if where is None else str(where),
             limit=limit,
@@ -248,13 +248,13 @@ class Snapshot(RowHandover):
                 reader, when it reaches such a file.
         """
         limit = None if limit is None else whole_number("limit", limit)
-        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        row_options = chosen_options(options or RowOptions(), RowOptions, overrides)
         return wiring.open_rows(
-            self.scan(where=where, options=chosen, reporter=reporter),
+            self.scan(where=where, options=row_options, reporter=reporter),
             store=self.table.data_store,
             context=self.context,
-            request=self.row_request(where=where, columns=columns, options=chosen),
-            options=chosen,
+            request=self.row_request(where=where, columns=columns, options=row_options),
+            options=row_options,
             limit=limit,
         )
 
@@ -280,12 +280,12 @@ class Snapshot(RowHandover):
         Raises:
             RequestError, DamageError: as for `rows`; only files that must be read can be damaged.
         """
-        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        row_options = chosen_options(options or RowOptions(), RowOptions, overrides)
         return wiring.count_rows(
-            self.scan(where, options=chosen, reporter=reporter),
+            self.scan(where, options=row_options, reporter=reporter),
             store=self.table.data_store,
-            request=self.row_request(where=where, columns=(), options=chosen),
-            options=chosen,
+            request=self.row_request(where=where, columns=(), options=row_options),
+            options=row_options,
         )
 
     def to_pyarrow_dataset(self, where: str | Predicate | None = None) -> ArrowDataset:

@@ -1,4 +1,4 @@
-"""Views as analysts write them, over the hard tables: equal on both engines, or refused."""
+"""Views as analysts write them, over the hard tables: equal on both runners, or refused."""
 
 from pathlib import Path
 from typing import Any

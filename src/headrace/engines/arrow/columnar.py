@@ -272,7 +272,9 @@ class ArrowColumnar:
             return batch.without(SeenMatcher(seen).seen_rows(paths, vectors))
         adds = self._adds(batch).adds
         hidden = seen.contains_many(keys_of(adds))
-        return AddBatch(batch.source, [a for a, gone in zip(adds, hidden, strict=True) if not gone])
+        return AddBatch(
+            batch.source, [a for a, is_hidden in zip(adds, hidden, strict=True) if not is_hidden]
+        )
 
 
 def _matching(predicate: BoundPredicate, batch: Any) -> ColumnBatch:

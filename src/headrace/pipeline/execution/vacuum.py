@@ -113,12 +113,12 @@ def _vacuum_table(
     table: Place, *, keep: set[int], retention_hours: int | None, dry_run: bool
 ) -> Vacuumed:
     """Remove the files of a table that no retained version references."""
-    opened = table.table()
-    kept_versions = [version for version in sorted(keep) if _is_readable(opened, version)]
+    delta_table = table.table()
+    kept_versions = [version for version in sorted(keep) if _is_readable(delta_table, version)]
     removable = (
-        _removable_by_deltalake(opened, kept_versions, retention_hours=retention_hours)
+        _removable_by_deltalake(delta_table, kept_versions, retention_hours=retention_hours)
         if table.is_local
-        else _removable_by_listing(opened, kept_versions, retention_hours=retention_hours)
+        else _removable_by_listing(delta_table, kept_versions, retention_hours=retention_hours)
     )
     files = sorted(removable)
     if not dry_run:

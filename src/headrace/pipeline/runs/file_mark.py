@@ -63,17 +63,17 @@ def make_marks(source: str, files: Sequence[LocalFile], *, earlier: pa.Table) ->
             pc.equal(earlier["modified_ns"].combine_chunks().take(index), times),
         )
         is_new = pc.invert(pc.fill_null(is_same, pa.scalar(value=False)))
-        chosen = pc.indices_nonzero(is_new)
-        new = [files[n] for n in chosen.to_pylist()]
+        new_indices = pc.indices_nonzero(is_new)
+        new = [files[n] for n in new_indices.to_pylist()]
         contents = list(
-            pool.map(_content, (f.location for f in new), sizes.take(chosen).to_pylist())
+            pool.map(_content, (f.location for f in new), sizes.take(new_indices).to_pylist())
         )
     columns = [
         pa.repeat(pa.scalar(source, pa.string()), len(new)),
-        paths.take(chosen),
+        paths.take(new_indices),
         pa.array([file.dv_id for file in new], pa.string()),
-        sizes.take(chosen),
-        times.take(chosen),
+        sizes.take(new_indices),
+        times.take(new_indices),
         pa.array(contents, pa.string()),
     ]
     return pa.Table.from_arrays(columns, schema=MARKS)

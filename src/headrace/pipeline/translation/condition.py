@@ -108,9 +108,9 @@ def _equal_structs(left: Typed, right: Typed, node: exp.Expr) -> Typed:
     if not all(_is_plain(field.type) for field in left.type):
         raise unsupported(node, "the catalogue compares only structs of plain types, not of floats")
     pairs = [(field_of(left, name, node), field_of(right, name, node)) for name in names]
-    same = " AND ".join(_same(*pair) for pair in pairs)
+    equalities = " AND ".join(_same(*pair) for pair in pairs)
     missing = f"({left.text} IS NULL OR {right.text} IS NULL)"
-    text = f"CASE WHEN {missing} THEN NULL ELSE ({same}) END"
+    text = f"CASE WHEN {missing} THEN NULL ELSE ({equalities}) END"
     return Typed(text, t.BOOLEAN, can_fail=left.can_fail or right.can_fail)
 
 

@@ -44,10 +44,10 @@ def without_generator(
     generators = [item for item in node.expressions if is_generator(item)]
     if not generators:
         return node, text
-    bad = any(node.args.get(key) for key in ("group", "having", "qualify", "windows"))
+    is_unsupported = any(node.args.get(key) for key in ("group", "having", "qualify", "windows"))
     functions = queries.expressions.functions
     has_aggregates = any(has_aggregate(item, functions) for item in node.expressions)
-    if len(generators) > 1 or bad or has_aggregates:
+    if len(generators) > 1 or is_unsupported or has_aggregates:
         raise unsupported(
             generators[0], "the catalogue has no generator next to aggregates or another generator"
         )

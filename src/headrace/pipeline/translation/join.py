@@ -94,8 +94,8 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
             raise unsupported(join, "the catalogue has no such join with LATERAL")
         return lateral(queries, left, scope, join.this)
     right = _operand(queries, join.this, scope)
-    taken = {column.qualifier for column in scope.columns}
-    if any(column.qualifier in taken for column in right.columns):
+    qualifiers = {column.qualifier for column in scope.columns}
+    if any(column.qualifier in qualifiers for column in right.columns):
         raise unsupported(join, "two relations have the same name")
     using = [part.name.casefold() for part in join.args.get("using") or ()]
     if method == "NATURAL":

@@ -81,8 +81,10 @@ def _unpivoted(
     for column in columns:
         if column.name.casefold() not in names:
             raise wrong(column, "there is no such column")
-    taken = {column.name.casefold() for column in columns}
-    keys = [exp.column(o.name, quoted=True) for o in outputs if o.name.casefold() not in taken]
+    names_in_use = {column.name.casefold() for column in columns}
+    keys = [
+        exp.column(o.name, quoted=True) for o in outputs if o.name.casefold() not in names_in_use
+    ]
     parts: list[exp.Expr] = []
     for option, column in zip(field.expressions, columns, strict=True):
         label = option.args["alias"].name if isinstance(option, exp.PivotAlias) else column.name

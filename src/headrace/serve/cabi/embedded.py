@@ -59,7 +59,7 @@ class _Library:
         self._lib = lib
 
     def scan_lazy(self, table_path: Any, predicate_json: Any, limit: int, callback: Any) -> int:
-        """`delta_scan_lazy`."""
+        """Implement `delta_scan_lazy`."""
         with self._status() as status:
             predicate = self._text(predicate_json, "predicate_json")
             where = parse_condition(predicate) if predicate else None
@@ -78,7 +78,7 @@ class _Library:
         return status[-1] + BASE
 
     def scan(self, request_json: Any, callback: Any, user_data: Any, cancellation: Any) -> int:
-        """`headrace_scan`."""
+        """Implement `headrace_scan`."""
         with self._status() as status:
             request = self._request(request_json)
             if request.kind != "files":
@@ -113,7 +113,7 @@ class _Library:
         return status[-1] + BASE
 
     def open_stream(self, request_json: Any, out: Any) -> int:
-        """`headrace_open_stream`."""
+        """Implement `headrace_open_stream`."""
         with self._status() as status:
             request = self._request(request_json)
             snapshot = _snapshot(request)

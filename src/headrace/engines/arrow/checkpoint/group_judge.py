@@ -84,7 +84,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             memory.retire()
 
     def groups(
-        self, opened: OpenParquet, some: tuple[int, ...] | None = None
+        self, opened: OpenParquet, candidates: tuple[int, ...] | None = None
     ) -> Iterator[PossibleGroup]:
         """Yield the row groups, of `some` if given, that may hold a matching add.
 
@@ -92,9 +92,9 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         """
         file = opened.file
         footer = self.source.footer(file)
-        every = range(footer.metadata.num_row_groups) if some is None else some
-        held = [group for group in every if footer.holds(group, "add")]
-        by_partition = self._not_pruned_by_partition(footer, held)
+        every = range(footer.metadata.num_row_groups) if candidates is None else candidates
+        with_adds = [group for group in every if footer.holds(group, "add")]
+        by_partition = self._not_pruned_by_partition(footer, with_adds)
         by_statistics = self._not_pruned_by_statistics(footer, by_partition)
         possible = self._possible(opened, by_statistics)
         after_partition, after_statistics = set(by_partition), set(by_statistics)

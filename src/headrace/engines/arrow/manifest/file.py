@@ -166,11 +166,11 @@ def _chosen(
 ) -> tuple[list[PlacedBlock], int, int]:
     keep = parts_to_read(predicate, [block.bounds for block in index])
     places = list(place_blocks(index, header))
-    chosen = [place for place, is_needed in zip(places, keep, strict=True) if is_needed]
+    needed_places = [place for place, is_needed in zip(places, keep, strict=True) if is_needed]
     skipped = sum(
         block.count for block, is_needed in zip(index, keep, strict=True) if not is_needed
     )
-    return chosen, skipped, keep.count(False)
+    return needed_places, skipped, keep.count(False)
 
 
 def _checked_block(content: Bytes, index: IndexedBlock, header: Header) -> BlockToRead:

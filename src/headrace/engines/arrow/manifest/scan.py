@@ -101,17 +101,17 @@ class ManifestScan:
 
     def _open(self) -> Iterator[OpenManifest]:
         """Yield the manifests that may hold matching entries, as they are fetched."""
-        chosen = list(self._chosen())
-        if not self._is_remote or len(chosen) <= 1:
-            yield from (self._counted(self._fetch(manifest)) for manifest in chosen)
+        manifests = list(self._chosen())
+        if not self._is_remote or len(manifests) <= 1:
+            yield from (self._counted(self._fetch(manifest)) for manifest in manifests)
             return
         with ThreadPoolExecutor(_FETCHED_AHEAD, thread_name_prefix="headrace-manifest") as pool:
-            for start in range(0, len(chosen), _FETCHED_AHEAD):
-                some = chosen[start : start + _FETCHED_AHEAD]
+            for start in range(0, len(manifests), _FETCHED_AHEAD):
+                some = manifests[start : start + _FETCHED_AHEAD]
                 yield from map(self._counted, pool.map(self._fetch, some))
 
-    def _fetch(self, chosen: tuple[LogFile, ManifestInfo]) -> OpenManifest:
-        file, info = chosen
+    def _fetch(self, listed: tuple[LogFile, ManifestInfo]) -> OpenManifest:
+        file, info = listed
         return self._manifests.read(file, info, self._scan.predicate)
 
     def _counted(self, manifest: OpenManifest) -> OpenManifest:

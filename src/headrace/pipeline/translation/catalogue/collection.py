@@ -55,8 +55,8 @@ def _exact(build: Callable[[Casts, Sequence[Typed]], Typed | None]) -> Build:
     def checked(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         kind = arguments[0].type
         element = kind.value_type if t.is_array(kind) else kind
-        bad = t.has_float(element) or pa.types.is_nested(element) or element == t.VOID
-        return None if bad else build(casts, arguments)
+        is_unsupported = t.has_float(element) or pa.types.is_nested(element) or element == t.VOID
+        return None if is_unsupported else build(casts, arguments)
 
     return checked
 

@@ -111,8 +111,10 @@ def _collect(*, once: bool) -> Build:
 
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         (value,) = arguments
-        bad = pa.types.is_nested(value.type) or t.has_float(value.type) or value.type == t.VOID
-        if not over.any_order or bad:
+        is_unsupported = (
+            pa.types.is_nested(value.type) or t.has_float(value.type) or value.type == t.VOID
+        )
+        if not over.any_order or is_unsupported:
             return None
         values = gather(over, value)
         if values is None:
