@@ -1,5 +1,6 @@
 """Start emulators of object stores for the tests that need one, on loopback only."""
 
+import fcntl
 import os
 import shutil
 import socket
@@ -90,16 +91,32 @@ def azurite_command() -> list[str]:
     """Return the command that runs azurite, downloading it with npm the first time."""
     node = shutil.which("node") or _node_of_pypi()
     folder = cache_folder() / AZURITE.replace("@", "-")
-    entry = folder / "node_modules/azurite/dist/src/blob/main.js"
-    if not entry.exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            raise UnavailableError("there is no npm to fetch azurite with")
-        command = [npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix"]
-        result = subprocess.run([*command, str(folder), AZURITE], capture_output=True, check=False)
-        if result.returncode or not entry.exists():
-            raise UnavailableError("npm could not fetch azurite")
-    return [node, str(entry)]
+    with _one_process_installs(folder.name):
+        if not folder.exists():
+            _install_azurite(folder)
+    return [node, str(folder / "node_modules/azurite/dist/src/blob/main.js")]
+
+
+def _install_azurite(folder: Path) -> None:
+    """Download azurite; the folder exists only once it is complete."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise UnavailableError("there is no npm to fetch azurite with")
+    staging = folder.with_name(f"{folder.name}.incomplete")
+    shutil.rmtree(staging, ignore_errors=True)
+    command = [npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix"]
+    result = subprocess.run([*command, str(staging), AZURITE], capture_output=True, check=False)
+    if result.returncode:
+        raise UnavailableError("npm could not fetch azurite")
+    staging.rename(folder)
+
+
+@contextmanager
+def _one_process_installs(name: str) -> Iterator[None]:
+    """Wait until no other process, such as a second test worker, installs this emulator."""
+    with (cache_folder() / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _node_of_pypi() -> str:
@@ -125,13 +142,18 @@ def fake_gcs(folder: Path) -> Iterator[str]:
 def fake_gcs_binary() -> Path:
     """Return the path of the server, building it with Go the first time."""
     binary = cache_folder() / "fake-gcs-server"
-    if not binary.exists():
-        go = shutil.which("go")
-        if go is None:
-            raise UnavailableError("there is no Go to build fake-gcs-server with")
-        environment = os.environ | {"GOBIN": str(cache_folder())}
-        command = [go, "install", FAKE_GCS]
-        result = subprocess.run(command, env=environment, capture_output=True, check=False)
-        if result.returncode or not binary.exists():
-            raise UnavailableError("fake-gcs-server could not be built")
+    with _one_process_installs(binary.name):
+        if not binary.exists():
+            _build_fake_gcs(binary)
     return binary
+
+
+def _build_fake_gcs(binary: Path) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise UnavailableError("there is no Go to build fake-gcs-server with")
+    environment = os.environ | {"GOBIN": str(binary.parent)}
+    command = [go, "install", FAKE_GCS]
+    result = subprocess.run(command, env=environment, capture_output=True, check=False)
+    if result.returncode or not binary.exists():
+        raise UnavailableError("fake-gcs-server could not be built")

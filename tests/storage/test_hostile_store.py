@@ -160,14 +160,14 @@ def test_a_proxy_that_refuses_is_a_failure_without_its_password() -> None:
 
 def test_a_slow_line_may_take_longer_than_the_deadline() -> None:
     body = bytes(3 << 20)
-    whole = Answer(200, body, pause_s=0.05)
+    whole = Answer(200, body, pause_s=0.15)
     part = Answer(
-        206, body, {"Content-Range": f"bytes 0-{len(body) - 1}/{len(body)}"}, pause_s=0.05
+        206, body, {"Content-Range": f"bytes 0-{len(body) - 1}/{len(body)}"}, pause_s=0.15
     )
     for answer, ranges in ((whole, None), (part, [ByteRange(0, len(body))])):
         with sabotaged(always(answer)) as server:
             inner = open_store("s3://lake/t", options=s3_options(server.endpoint))
-            policy = RetryPolicy(attempts=3, backoff_ms=1, timeout_ms=400, deadline_ms=900)
+            policy = RetryPolicy(attempts=3, backoff_ms=1, timeout_ms=1200, deadline_ms=2700)
             store = RetryingStore(inner, retrier=Retrier(policy=policy))
             content = store.read("x") if ranges is None else store.read_ranges("x", ranges)[0]
             assert len(content) == len(body)

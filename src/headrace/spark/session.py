@@ -32,6 +32,8 @@ _LOCAL_DRIVER_DEFAULTS = {
     **_DRIVER_DEFAULTS,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # Spark gives a Python worker 15 s to connect, which is too short for a busy machine.
+    "spark.python.authenticate.socketTimeout": "120s",
     "spark.ui.enabled": "false",
 }
 _requested_settings: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
