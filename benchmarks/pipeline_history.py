@@ -105,7 +105,7 @@ class Preparation:
             self.recorded = 2
         latest = project.run(engine="datafusion")
         with no_flushing():
-            while not self.is_done and time.monotonic() < until_s:
+            while self.recorded < self.count and time.monotonic() < until_s:
                 self._record(project.store, latest)
                 self.recorded += 1
         self._file.write_bytes(msgspec.json.encode((self.recorded, self._now_ms)))
