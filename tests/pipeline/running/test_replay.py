@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -70,6 +72,16 @@ def test_an_altered_data_file_is_named(shop: Path) -> None:
 def test_a_file_that_was_only_touched_does_not_fail_a_replay(shop: Path) -> None:
     then = run(shop)
     next((shop / "lake" / "weather").glob("*.parquet")).touch()
+    assert Project.load(shop).replay(then.id).status is RunStatus.SUCCEEDED
+
+
+def test_a_run_that_recorded_no_times_of_files_can_be_replayed(shop: Path) -> None:
+    then = run(shop)
+    for file in (shop / ".headrace" / "files").glob("*.parquet"):
+        files = pq.read_table(file)
+        place = files.schema.get_field_index("stamp")
+        blank = pa.nulls(files.num_rows, files.schema.field(place).type)
+        pq.write_table(files.set_column(place, files.schema.field(place), blank), file)
     assert Project.load(shop).replay(then.id).status is RunStatus.SUCCEEDED
 
 

@@ -16,6 +16,7 @@ FilesByDigest: TypeAlias = Callable[[str], pa.Table | None]
 """Reads the files with a digest; returns None if they are not available."""
 
 _IDENTITY = ("path", "dv_id")
+_STAMP = "stamp"
 
 
 class FileList:
@@ -68,14 +69,20 @@ class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_files(then: pa.Table, now: pa.Table) -> FileChanges:
-    """Compare two lists by path and deletion vector, then by the other columns in both."""
+    """Compare two lists by path and deletion vector, then by the other columns in both.
+
+    Earlier releases recorded no stamps of the files of a Delta table.
+    """
     labels_then, labels_now = _labels(then), _labels(now)
     index_then = pc.index_in(labels_now, value_set=labels_then)
     is_common = index_then.is_valid()
     common_now = now.filter(is_common)
     common_then = then.take(index_then.filter(is_common))
+    recorded = {*then.column_names}
+    if _STAMP in recorded and then[_STAMP].null_count == then.num_rows:
+        recorded.remove(_STAMP)
     is_altered = _any_different(
-        common_then, common_now, [name for name in now.column_names if name in then.column_names]
+        common_then, common_now, [name for name in now.column_names if name in recorded]
     )
     is_removed = pc.invert(pc.is_in(labels_then, value_set=labels_now))
     return FileChanges(
