@@ -5,12 +5,13 @@ a copy; any other range is a separate request.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from operator import itemgetter
 from typing import Any, Self, cast
 
-from headrace.engines.window import Held, Windows
-from headrace.storage.byte_range import ByteRange, Contents
+from headrace.engines.window import Held, ReadRanges, Windows
+from headrace.storage.byte_range import ByteRange
 from headrace.storage.ranged import RangedFile
 from headrace.storage.store import Store, Tail
 
@@ -21,13 +22,10 @@ _WINDOWS_HELD = 2
 class FetchedFile(RangedFile):
     """One object of a store, read by one thread at a time."""
 
-    def __init__(
-        self, store: Store, path: str, *, size_bytes: int, etag: str | None = None
-    ) -> None:
+    def __init__(self, read: ReadRanges, *, size_bytes: int, etag: str | None = None) -> None:
         """Open a version of an object of known size, without a request."""
         super().__init__()
-        self._store = store
-        self._path = path
+        self._read = read
         self.etag = etag
         self._size_bytes = size_bytes
         self._held: list[Held] = []
@@ -38,7 +36,8 @@ class FetchedFile(RangedFile):
     @classmethod
     def with_tail(cls, store: Store, path: str, tail: Tail) -> Self:
         """Open an object whose last bytes are in memory already."""
-        file = cls(store, path, size_bytes=tail.object_size, etag=tail.etag)
+        read = partial(store.read_ranges, path, etag=tail.etag)
+        file = cls(read, size_bytes=tail.object_size, etag=tail.etag)
         content = memoryview(tail.content)
         file.hold([(tail.object_size - len(content), content)])
         return file
@@ -97,9 +96,6 @@ class FetchedFile(RangedFile):
             size = min(size, self._held[following][0] - position)
         (content,) = self._read([ByteRange(position, size)])
         return content
-
-    def _read(self, ranges: Sequence[ByteRange]) -> Contents:
-        return self._store.read_ranges(self._path, ranges, etag=self.etag)
 
     def size_bytes(self) -> int:
         """Return the size of the object."""

@@ -17,7 +17,7 @@ from headrace.engines.tail_size import TailSize
 from headrace.errors import ObjectChangedError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
-from headrace.storage.byte_range import ByteRange
+from headrace.storage.byte_range import ByteRange, Contents
 from headrace.storage.cache import BoundedCache
 from headrace.storage.store import (
     LIST_PAGE_OBJECTS,
@@ -153,6 +153,24 @@ class LogBytes:
             return cached
         return self.ahead.take(_key("tail", file), lambda: self._read_tail(file))
 
+    def ranges(self, file: LogFile, ranges: Sequence[ByteRange], *, etag: str | None) -> Contents:
+        """Return the bytes of ranges of one version of a file, read together.
+
+        Ranges within the cached end of the file take no request. Writers put protocol and metadata
+        there, and all of a small checkpoint is within it.
+        """
+        tail = self._cached("tail", file)
+        if not isinstance(tail, Tail) or tail.etag != etag:
+            return self.store.read_ranges(file.path, ranges, etag=etag)
+        start, content = tail.object_size - len(tail.content), memoryview(tail.content)
+        is_cached = [start <= span.start and span.stop <= tail.object_size for span in ranges]
+        missing = [span for span, cached in zip(ranges, is_cached, strict=True) if not cached]
+        rest = iter(self.store.read_ranges(file.path, missing, etag=etag) if missing else ())
+        return [
+            content[span.start - start : span.stop - start] if cached else next(rest)
+            for span, cached in zip(ranges, is_cached, strict=True)
+        ]
+
     def parquet(self, file: LogFile) -> "ParquetBytes":
         """Return a Parquet file for a reader that selects its own ranges."""
         return ParquetBytes(self, file)
@@ -203,9 +221,9 @@ class ParquetBytes(msgspec.Struct):
         self.etag = tail.etag
         return tail.content, tail.object_size
 
-    def ranges(self, ranges: Sequence[ByteRange]) -> list[memoryview]:
+    def ranges(self, ranges: Sequence[ByteRange]) -> Contents:
         """Return the bytes of ranges, read together."""
-        return self.log.store.read_ranges(self.file.path, ranges, etag=self.etag)
+        return self.log.ranges(self.file, ranges, etag=self.etag)
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
         """Learn the size of the footer."""

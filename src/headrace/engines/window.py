@@ -1,17 +1,19 @@
-"""Fetches ranges of one object together, in windows of bounded size.
+"""Fetches ranges of one remote object together, in windows of bounded size.
 
 The columns of a row group are read in parallel, so each window has the same share of every range.
 A row group of the usual size is one window; a huge one is never in memory as a whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from headrace.engines.read_ahead import ReadAhead
-from headrace.storage.byte_range import ByteRange
-from headrace.storage.store import Store
+from headrace.storage.byte_range import ByteRange, Contents
+from headrace.storage.store import RequestCost
 
+ReadRanges: TypeAlias = Callable[[Sequence[ByteRange]], Contents]
+"""Reads ranges of one version of an object, together."""
 Held: TypeAlias = tuple[int, memoryview]
 """Bytes of an object and the position of the first."""
 
@@ -40,22 +42,12 @@ def cut(ranges: Sequence[ByteRange], window_bytes: int) -> list[list[ByteRange]]
 class Windows:
     """The prefetched windows of ranges of one object."""
 
-    def __init__(
-        self,
-        store: Store,
-        path: str,
-        ranges: Sequence[ByteRange],
-        *,
-        ahead: ReadAhead,
-        etag: str | None = None,
-    ) -> None:
+    def __init__(self, read: ReadRanges, ranges: Sequence[ByteRange], *, ahead: ReadAhead) -> None:
         """Announce all windows; they are read in order, as room permits."""
-        self._store = store
-        self._path = path
-        self._etag = etag
+        self._read_ranges = read
         self._ahead = ahead
         # In parts as large as a request, so that no bytes are copied to join requests.
-        largest_bytes = store.request_cost.coalescing.largest_bytes
+        largest_bytes = RequestCost.REMOTE.coalescing.largest_bytes
         self._windows = [
             [part for byte_range in window for part in byte_range.parts(largest_bytes)]
             for window in cut(ranges, WINDOW_BYTES)
@@ -82,5 +74,5 @@ class Windows:
 
     def _read(self, index: int) -> list[Held]:
         window = self._windows[index]
-        contents = self._store.read_ranges(self._path, window, etag=self._etag)
+        contents = self._read_ranges(window)
         return [(span.start, data) for span, data in zip(window, contents, strict=True)]

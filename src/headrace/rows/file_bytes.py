@@ -8,6 +8,7 @@ the requested column chunks, coalesced and ahead of their use.
 from collections.abc import Sequence
 from contextlib import ExitStack
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -101,7 +102,8 @@ class FileBytes:
 
     def windows(self, path: str, ranges: Sequence[ByteRange], *, etag: str | None) -> Windows:
         """Prefetch ranges of one version of a remote file."""
-        return Windows(self.store, path, ranges, ahead=self._ahead, etag=etag)
+        read = partial(self.store.read_ranges, path, etag=etag)
+        return Windows(read, ranges, ahead=self._ahead)
 
     @property
     def is_full(self) -> bool:

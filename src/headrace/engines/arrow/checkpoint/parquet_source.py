@@ -6,7 +6,7 @@ path. For a remote file, the requested ranges are fetched together and read from
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
@@ -99,7 +99,8 @@ class OpenParquet:
         known, file, log = self._known, self.file, self._log
         if known is not None:
             size_bytes = known.file_bytes or file.size_bytes
-            fetched = FetchedFile(log.store, file.path, size_bytes=size_bytes, etag=known.etag)
+            read = partial(log.ranges, file, etag=known.etag)
+            fetched = FetchedFile(read, size_bytes=size_bytes, etag=known.etag)
         else:
             tail = log.tail(file)
             log.tail_size.learn_from(tail)
@@ -195,8 +196,8 @@ class ParquetSource:
 
     def windows(self, file: LogFile, ranges: Sequence[ByteRange]) -> Windows:
         """Start to read ranges of a remote file, of the version that its footer belongs to."""
-        etag = self.footer(file).etag
-        return Windows(self._log.store, file.path, ranges, ahead=self._log.ahead, etag=etag)
+        read = partial(self._log.ranges, file, etag=self.footer(file).etag)
+        return Windows(read, ranges, ahead=self._log.ahead)
 
     def footer(self, file: LogFile) -> Footer:
         """Return the decoded footer of a file."""
