@@ -38,7 +38,7 @@ from headrace.scan.run import Run
 from headrace.scan.scan import Scan
 from headrace.storage.address import SCHEMES, Service, parse_address
 from headrace.storage.local import LocalStore
-from headrace.storage.location import local_root, scheme_of
+from headrace.storage.location import local_root, scheme_of, without_secrets
 from headrace.storage.option import HiddenOptions, parse_options
 from headrace.storage.retrying_write import RetryingWritableStore
 from headrace.storage.routing import RoutingStore
@@ -80,7 +80,8 @@ def open_writable_store(uri: str, *, options: Mapping[str, Any] | None = None) -
 def _open_remote(uri: str, options: Mapping[str, Any] | None) -> WritableStore:
     """Open S3, Azure, Google Cloud Storage or a web server."""
     if scheme_of(uri) not in SCHEMES:
-        raise UnsupportedStoreError(uri=uri, known=("local paths", "file://", *_ADDRESSES))
+        known = ("local paths", "file://", *_ADDRESSES)
+        raise UnsupportedStoreError(uri=without_secrets(uri), known=known)
     address = parse_address(uri)
     store_options = parse_options(address.service, options)
     require("obstore", extra="cloud")

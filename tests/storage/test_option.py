@@ -57,6 +57,12 @@ def test_an_address_names_service_bucket_prefix_and_account(
         f"https://user:{SECRET}@example.com/t",
         f"s3://user:{SECRET}@bucket/t",
         f"abfss://user:{SECRET}@account/t",
+        f"s3://user:{SECRET}@bucket/t?versionId=1",
+        f"https://user:{SECRET}@example.com/t#part",
+        f"s3://user:{SECRET}?@bucket/t",
+        f"s3://user:{SECRET}@bucket/../t",
+        f"file://user:{SECRET}@host/t",
+        "s3:/bucket/t",
     ],
 )
 def test_an_address_without_a_bucket_or_with_a_secret_is_refused_and_not_repeated(uri: str) -> None:
@@ -68,6 +74,14 @@ def test_an_address_without_a_bucket_or_with_a_secret_is_refused_and_not_repeate
 def test_an_unknown_scheme_names_the_known_ones() -> None:
     with pytest.raises(UnsupportedStoreError, match="abfss://"):
         open_store("hdfs://cluster/t")
+
+
+@pytest.mark.parametrize("uri", [f"hdfs://user:{SECRET}@cluster/t", f"ftp://u:{SECRET}?@host"])
+def test_an_unknown_scheme_does_not_repeat_a_password(uri: str) -> None:
+    with pytest.raises(UnsupportedStoreError, match="no store supports") as raised:
+        open_store(uri)
+    assert SECRET not in str(raised.value)
+    assert SECRET not in repr(vars(raised.value))
 
 
 @pytest.mark.parametrize(

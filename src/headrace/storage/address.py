@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from headrace.errors import InvalidArgumentError
+from headrace.storage.location import scheme_of
 
 
 class Service(Enum):
@@ -76,8 +77,12 @@ def parse_address(uri: str) -> Address:
     Raises:
         InvalidArgumentError: the address names no bucket, or contains credentials or a query.
     """
-    scheme, _, remainder = uri.partition("://")
-    service = SCHEMES[scheme.lower()]
+    service = SCHEMES[scheme_of(uri)]
+    scheme, slashes, remainder = uri.partition("://")
+    authority, _, path = remainder.partition("/")
+    if ":" in authority.rpartition("@")[0] or ("@" in authority and service in _WITHOUT_USERS):
+        reason = "it carries a user name or password; give keys as storage options"
+        raise InvalidArgumentError(argument="uri", reason=reason)
     if "?" in remainder or "#" in remainder:
         shown = f"{scheme}://{remainder.partition('?')[0].partition('#')[0]}"
         reason = (
@@ -85,14 +90,11 @@ def parse_address(uri: str) -> Address:
             "signatures and keys as storage options, such as sas_token"
         )
         raise InvalidArgumentError(argument="uri", reason=reason)
-    authority, _, path = remainder.partition("/")
     prefix = unquote(path).strip("/")
     root = f"{scheme.lower()}://{remainder}".rstrip("/")
-    if not authority or ".." in prefix.split("/") or "\0" in prefix:
-        reason = f"{uri!r} does not name a folder of a store, such as {scheme}://bucket/events"
-        raise InvalidArgumentError(argument="uri", reason=reason)
-    if ":" in authority.rpartition("@")[0] or ("@" in authority and service in _WITHOUT_USERS):
-        reason = "it carries a user name or password; give keys as storage options"
+    if not (slashes and authority) or ".." in prefix.split("/") or "\0" in prefix:
+        example = f"{scheme_of(uri)}://bucket/events"
+        reason = f"{uri!r} does not name a folder of a store, such as {example}"
         raise InvalidArgumentError(argument="uri", reason=reason)
     if service is Service.AZURE:
         return _azure(root, authority, prefix)

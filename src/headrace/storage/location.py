@@ -11,6 +11,7 @@ from headrace.errors import InvalidArgumentError, UnsafePathError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://?")
 _LOCAL = re.compile(r"(?i)file:(?://(?:localhost)?(?=/)|(?!//))(?P<path>/.*)", re.DOTALL)
+_USER = re.compile(r"(?<=://)[^/]*@")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -18,6 +19,11 @@ def scheme_of(uri: str) -> str:
     """Return the scheme of an address in lower case; a plain path has the scheme `file`."""
     match = _SCHEME.match(uri)
     return match[1].lower() if match else "file"
+
+
+def without_secrets(uri: str) -> str:
+    """Return an address for an error, without its user, password and query."""
+    return _USER.sub("…@", uri).partition("?")[0]
 
 
 def local_root(uri: str) -> str:
@@ -30,7 +36,10 @@ def local_root(uri: str) -> str:
     if _SCHEME.match(uri):
         local = _LOCAL.fullmatch(uri)
         if local is None:
-            reason = f"{uri!r} does not name a folder of this machine, such as file:///data/events"
+            shown = without_secrets(uri)
+            reason = (
+                f"{shown!r} does not name a folder of this machine, such as file:///data/events"
+            )
             raise InvalidArgumentError(argument="uri", reason=reason)
         uri = unquote(local["path"])
     if not uri or "\0" in uri:
