@@ -44,7 +44,7 @@ def _section(family: type[HeadraceError]) -> str:
         "| code | class | meaning | fields |",
         "|---|---|---|---|",
     ]
-    for kind in _leaves(family):
+    for kind in _coded(family):
         fields = ", ".join(f"`{name}`" for name in _fields(kind)) or "none"
         lines.append(f"| `{kind.code}` | `{kind.__name__}` | {_meaning(kind)} | {fields} |")
     return "\n".join(lines) + "\n"
@@ -71,9 +71,13 @@ def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
     return sorted(below, key=lambda error: tree.index(f" {error.__name__} "))
 
 
-def _leaves(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
-    """Return all subclasses that have a code, including those of nested families."""
-    return [leaf for below in _below(kind) for leaf in (_leaves(below) or [below])]
+def _coded(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
+    """Return all subclasses that have a code of their own, including those of nested families."""
+    return [
+        error
+        for below in _below(kind)
+        for error in [*([below] if "code" in vars(below) else []), *_coded(below)]
+    ]
 
 
 def _meaning(kind: type[HeadraceError]) -> str:

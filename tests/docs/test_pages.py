@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import typer
 
+from headrace import errors
 from headrace.cli.main import app
 from tests.docs.lake import write_demo_lake
 from tests.docs.page import DOCS, PAGES, ROOT, anchors, commands, links, marks, runnable
@@ -35,6 +36,12 @@ def _script(name: str) -> dict[str, Callable[..., Any]]:
 def test_the_page_of_errors_is_up_to_date() -> None:
     page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     assert page == _script("make_errors.py")["render"](), "run docs/make_errors.py"
+
+
+def test_the_page_of_errors_has_every_code() -> None:
+    page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    tree = re.findall(r"Error +([A-Z_]{2,})$", errors.__doc__ or "", re.MULTILINE)
+    assert [code for code in tree if f"| `{code}` |" not in page] == []
 
 
 def test_the_page_of_functions_is_up_to_date() -> None:

@@ -17,7 +17,7 @@ def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
     if as_json:
         print_json(facts)
         return
-    grid = make_grid("function", "kind", "takes and gives", "volatility", "from", "what it does")
+    grid = make_grid("function", "kind", "signature", "volatility", "from", "what it does")
     for fact in facts:
         grid.add_row(
             *(fact[key] for key in ("name", "kind", "signature", "volatility", "origin")),

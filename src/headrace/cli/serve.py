@@ -22,27 +22,29 @@ def serve(  # noqa: PLR0913  (one parameter an option)
         ),
     ],
     listen: Annotated[
-        str, typer.Option("--listen", metavar="HOST:PORT", help="Where HTTP listens.")
+        str, typer.Option("--listen", metavar="HOST:PORT", help="The address of the HTTP endpoint.")
     ] = _DEFAULT,
     flight_listen: Annotated[
         str | None,
         typer.Option(
             "--flight-listen",
             metavar="HOST:PORT",
-            help="Where Arrow Flight listens; by default one port above HTTP.",
+            help="The address of the Flight endpoint; by default one port above HTTP.",
         ),
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="The callers: lines of name:token."),
+        typer.Option(
+            "--token-file", metavar="FILE", help="The tokens of callers, one name:token per line."
+        ),
     ] = None,
     ticket_key_file: Annotated[
         Path | None,
         typer.Option(
             "--ticket-key-file",
             metavar="FILE",
-            help="A key that servers behind one address share, so that each takes the tickets "
-            "of the others.",
+            help="The key that all servers behind one address share, so that each accepts the "
+            "tickets of the others.",
         ),
     ] = None,
     tls_cert: Annotated[
@@ -56,19 +58,22 @@ def serve(  # noqa: PLR0913  (one parameter an option)
         typer.Option(
             "--mtls-ca",
             metavar="FILE",
-            help="The authority that clients' certificates must come from, in PEM.",
+            help="The authority that must have signed client certificates, in PEM.",
         ),
     ] = None,
     max_streams: Annotated[
-        int, typer.Option("--max-streams", min=1, metavar="COUNT", help="The most streams at once.")
+        int,
+        typer.Option(
+            "--max-streams", min=1, metavar="COUNT", help="How many streams may run at once."
+        ),
     ] = 256,
     deadline: Annotated[
-        float, typer.Option("--deadline", metavar="SECONDS", help="The longest a stream may take.")
+        float, typer.Option("--deadline", metavar="SECONDS", help="How long a stream may take.")
     ] = 3600.0,
     drain: Annotated[
         float,
         typer.Option(
-            "--drain", metavar="SECONDS", help="How long streams may go on after SIGTERM."
+            "--drain", metavar="SECONDS", help="How long streams may continue after SIGTERM."
         ),
     ] = 30.0,
     answer_cache: Annotated[
@@ -77,12 +82,14 @@ def serve(  # noqa: PLR0913  (one parameter an option)
             "--answer-cache",
             min=0,
             metavar="MIB",
-            help="Memory for the answers to repeated requests for files; 0 turns it off.",
+            help="Memory for cached lists of files; 0 disables the cache.",
         ),
     ] = 256,
     workers: Annotated[
         int,
-        typer.Option("--workers", min=1, metavar="COUNT", help="Processes that share the work."),
+        typer.Option(
+            "--workers", min=1, metavar="COUNT", help="How many processes share the work."
+        ),
     ] = 1,
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Write a line of JSON for each request.")

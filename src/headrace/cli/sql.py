@@ -24,7 +24,7 @@ def sql(
     storage_option: StorageOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry out a SQL statement about a state, such as CHECKPOINT, COMPACT, DESCRIBE or PURGE.
+    """Run a SQL statement about a state, such as CHECKPOINT, COMPACT, DESCRIBE or PURGE.
 
     [dim]headrace sql "DESCRIBE INDEXTABLES STATE '/data/index'"[/]
     """

@@ -40,12 +40,12 @@ def state(  # noqa: PLR0913  (one parameter an option)
         typer.Option("--since", min=0, metavar="VERSION", help="changes: those after a version."),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="clean: delete; without it, only show what would go.")
+        bool, typer.Option("--yes", help="clean: delete; without it, only list the files.")
     ] = False,
     storage_option: StorageOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Keep the state of a table: sync, describe, compact, clean, verify, changes.
+    """Maintain the state of a table: sync, describe, compact, clean, verify, changes.
 
     [dim]headrace state sync /data/events[/]
     """

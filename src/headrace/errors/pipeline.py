@@ -15,7 +15,7 @@ class ViewError(PipelineError):
 
 
 class ProjectNotFoundError(PipelineError):
-    """There is no project at the given place."""
+    """The given folder has no project."""
 
     code = "PROJECT_NOT_FOUND"
 
@@ -255,7 +255,7 @@ class ResultMissingError(PipelineError):
 
 
 class InvalidResultError(PipelineError):
-    """The rows of a view cannot be written the way its header asks."""
+    """The rows of a view cannot be written as its header demands."""
 
     code = "INVALID_RESULT"
 

@@ -69,7 +69,7 @@ class UnknownStorageOptionError(RequestError):
 
 
 class MalformedRequestError(RequestError):
-    """A request to a server, or to the C library, is not in the wire form."""
+    """A request to a server, or to the C library, is not in the wire format."""
 
     code = "MALFORMED_REQUEST"
 

@@ -62,7 +62,7 @@ class RequestTooLargeError(ServiceError):
 
 
 class UnsupportedMediaError(ServiceError):
-    """A request has a body that the server does not read."""
+    """A request has a body of a type that the server does not accept."""
 
     code = "UNSUPPORTED_MEDIA"
 
@@ -84,13 +84,13 @@ class NotAcceptableError(ServiceError):
 
 
 class ServerBusyError(ServiceError):
-    """The server streams as many answers as it may."""
+    """All streams of the server are in use."""
 
     code = "SERVER_BUSY"
 
     def __init__(self, *, max_streams: int) -> None:
         self.max_streams = max_streams
-        super().__init__(f"all {max_streams} streams of the server are taken; try again later")
+        super().__init__(f"all {max_streams} streams of the server are in use; try again later")
 
 
 class ServerDrainingError(ServiceError):

@@ -227,7 +227,7 @@ class CommitUnknownError(StorageError):
 
 
 class LeaseLostError(StorageError):
-    """Another process took over the lease of this one, which may not commit any more."""
+    """Another process took over the lease, so this one must not commit any more."""
 
     code = "LEASE_LOST"
 
@@ -240,7 +240,7 @@ class LeaseLostError(StorageError):
 
 
 class CommitConflictError(StorageError):
-    """Other writers kept committing first."""
+    """Other writers committed first, however often the commit was tried."""
 
     code = "COMMIT_CONFLICT"
 
