@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from headrace.errors import BundleDamagedError, FileListMissingError
 from headrace.pipeline import Bundle, Project, decode_bundle
 from headrace.pipeline.bundle.file_list import compare_files
+from tests.pipeline.seal import sealed
 from tests.pipeline.shop import append_orders, edit, write_shop
 
 
@@ -106,13 +106,6 @@ def test_everything_that_decides_a_result_is_covered_by_the_id(
     forged = json.loads(with_change(json.loads(bundle.encode()), path))
     with pytest.raises(BundleDamagedError, match="does not match its id"):
         decode_bundle(sealed(forged))
-
-
-def sealed(stored: dict[str, Any]) -> bytes:
-    """Return a forgery with a valid seal."""
-    unsealed = msgspec.json.encode({**stored, "seal": ""}, order="sorted")
-    seal = sha256(unsealed).hexdigest()
-    return msgspec.json.encode({**stored, "seal": seal}, order="sorted")
 
 
 def test_a_comment_changes_the_seal_but_not_the_id(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from headrace import Table
 from headrace.errors import (
+    BundleDamagedError,
     InvalidArgumentError,
     PinnedFilesChangedError,
     ReplayDiffersError,
@@ -25,6 +26,7 @@ from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.artifact_store import ArtifactStore
 from tests.pipeline.embedded import rows, run, statuses
+from tests.pipeline.seal import sealed
 from tests.pipeline.shop import append_orders, append_weather, compact_orders, edit, write_shop
 
 ENGINE = "datafusion"
@@ -413,6 +415,18 @@ def test_a_stored_bundle_does_not_run_over_other_files(tmp_path: Path, change: s
     Project.load(root).run(engine="datafusion").check()
     with pytest.raises(PinnedFilesChangedError, match=change):
         Project.load(root).run(bundle=first.bundle)
+
+
+def test_a_stored_bundle_with_another_query_does_not_run(tmp_path: Path) -> None:
+    root = write_shop(tmp_path)
+    bundle = Project.load(root).run(engine="datafusion").bundle
+    file = root / ".headrace" / "bundles" / f"{bundle}.json.zst"
+    stored = pa.CompressedInputStream(pa.BufferReader(file.read_bytes()), "zstd").read()
+    altered = msgspec.json.decode(stored)
+    altered["views"]["revenue"]["sql"] += " LIMIT 1"
+    file.write_bytes(pa.compress(sealed(altered), codec="zstd", asbytes=True))
+    with pytest.raises(BundleDamagedError, match="SQL of view revenue is not the SQL of its key"):
+        Project.load(root).run(bundle=bundle, full_refresh=True)
 
 
 def test_verifying_detects_an_unsound_skip(tmp_path: Path) -> None:

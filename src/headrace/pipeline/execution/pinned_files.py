@@ -1,17 +1,33 @@
-"""Checks that a stored bundle can be run as planned: its sources still have the files it pins.
+"""Checks that a stored bundle can be run as planned: its queries, and the files it pins.
 
-A result is recorded under the key of its bundle. If it were computed from other files, a later run
-could skip a view whose rows are wrong.
+A result is recorded under the key of its bundle. If it were computed by another query or from other
+files, a later run could skip a view whose rows are wrong.
 """
 
 from collections.abc import Iterable
 
-from headrace.errors import FileListMissingError, PinnedFilesChangedError
+from headrace.errors import BundleDamagedError, FileListMissingError, PinnedFilesChangedError
+from headrace.pipeline.analysis.query import parse_query
+from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.file_list import compare_files
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.execution.prepare import Prepared
 from headrace.pipeline.sources.source import PinnedSource
 from headrace.pipeline.sources.source_pin import SourcePin
+
+
+def check_queries(bundle: Bundle, views: Iterable[str]) -> None:
+    """Check that the SQL of views is that of their keys: the id of a bundle covers only the keys.
+
+    Raises:
+        BundleDamagedError: the SQL of a view was altered.
+        InvalidViewError: it is not a query any more.
+    """
+    for name in bundle.with_inlined(views):
+        view = bundle[name]
+        if view.sql is not None and parse_query(view.sql, file=view.file).tokens != view.key.tokens:
+            reason = f"the SQL of view {name} is not the SQL of its key"
+            raise BundleDamagedError(bundle=bundle.id, reason=reason)
 
 
 def check_pinned_files(prepared: Prepared, views: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from headrace.pipeline.execution.environment import describe_environment, new_ru
 from headrace.pipeline.execution.execute import RunPlan, execute
 from headrace.pipeline.execution.last_result import LastResult
 from headrace.pipeline.execution.lazy_spark import LazySpark
-from headrace.pipeline.execution.pinned_files import check_pinned_files
+from headrace.pipeline.execution.pinned_files import check_pinned_files, check_queries
 from headrace.pipeline.execution.prepare import Prepared, open_bundle, plan_project
 from headrace.pipeline.execution.project_state import project_state
 from headrace.pipeline.execution.run_progress import Progress
@@ -48,6 +48,7 @@ def run_project(
         decisions = _without_foreign_keys(prepared.bundle, decisions, runner=request.runner)
         if request.bundle is not None:
             running = [name for name, d in decisions.items() if d.action is Action.RUN]
+            check_queries(prepared.bundle, running)
             check_pinned_files(prepared, running)
         check_views(project, request, prepared, decisions, spark)
         record = new_record(request, prepared.bundle, after_ms=last.newest_ms)
