@@ -1,4 +1,7 @@
-"""Single changes to the parts of a function, each with the expected effect on its key."""
+"""Single changes to the parts of a function, each with the expected effect on its key.
+
+This is one long table, by topic: the documentation page lists it in the same order.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

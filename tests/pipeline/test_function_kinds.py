@@ -1,6 +1,7 @@
 """Aggregate, window and table functions: the same rows on both runners, or a refusal.
 
-The oracle is plain Python over lists of rows. It shares no code with Headrace or the functions.
+The oracle is plain Python over lists of rows. It shares no code with Headrace or the functions. All
+sections use its project and its oracle, so they are in one file.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""What a plan reports: filters that may prune, lineage, lint, and what cannot be planned."""
+"""What a plan reports: filters that may prune, lineage, lint, and what cannot be planned.
+
+The file is long because all of these questions are about views over one small lake.
+"""
 
 from pathlib import Path
 

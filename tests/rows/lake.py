@@ -1,6 +1,7 @@
 """Write tables with rows by hand: Arrow writes the Parquet files, the tests write the log."""
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,3 +88,17 @@ def write_table(
         vector = None if rows is None else inline_vector(rows)
         history.append([add(path, size=(table / path).stat().st_size, vector=vector)])
     return write_history(table, history)
+
+
+NUMBER_FIELDS = [field("n", "long")]
+"""The fields of a table of numbers."""
+
+
+def numbers(start: int, count: int) -> pa.Table:
+    """Return consecutive numbers, as a table with one column `n`."""
+    return pa.table({"n": list(range(start, start + count))})
+
+
+def running() -> list[str]:
+    """Return the names of Headrace's running threads."""
+    return [thread.name for thread in threading.enumerate() if "headrace" in thread.name]
