@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.errors import (
+    BundleDamagedError,
     InvalidArgumentError,
     PinnedFilesChangedError,
     RunNotFoundError,
