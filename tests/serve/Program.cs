@@ -36,6 +36,12 @@ public static class Program
         }
 
         var name = words[3];
+        if (words[1] == "plan")
+        {
+            Plan(Open(backend, words[2]), name);
+            return;
+        }
+
         if (words[1] == "break")
         {
             var some = await All(Open(backend, words[2]).ScanFilesAsync(name), 3);
@@ -63,6 +69,16 @@ public static class Program
             Console.WriteLine("refused " + error.Code);
         }
 
+        try
+        {
+            var two = new ScanOptions { PredicateJson = "{\"city\": \"Bern\"}, \"limit\": 1" };
+            await All(scanner.ScanFilesAsync(name, two), 1);
+        }
+        catch (DeltaScanException error)
+        {
+            Console.WriteLine("refused " + error.Code);
+        }
+
         var source = new CancellationTokenSource();
         source.Cancel();
         try
@@ -80,6 +96,18 @@ public static class Program
         }
 
         await scanner.DisposeAsync();
+    }
+
+    private static void Plan(ILazyDeltaScanner scanner, string name)
+    {
+        var before = GC.GetTotalMemory(true);
+        for (var scan = 0; scan < 50000; scan++)
+        {
+            scanner.ScanFilesAsync(name).GetAsyncEnumerator().DisposeAsync().AsTask().Wait();
+        }
+
+        Console.WriteLine("kept " + ((GC.GetTotalMemory(true) - before) >> 20) + " MB");
+        scanner.Dispose();
     }
 
     private static ILazyDeltaScanner Open(string backend, string address)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
 from tests.serve.listed import expected_listing, parse_listing, small_tables
 
 pytestmark = [
@@ -60,13 +62,17 @@ def test_a_host_program_gets_the_documented_results(library: Path, lake: Path) -
     ]
 
 
-def test_a_library_without_headrace_reports_it(library: Path, lake: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("python_path", [False, True])
+def test_a_library_without_headrace_reports_it(
+    library: Path, lake: Path, tmp_path: Path, *, python_path: bool
+) -> None:
     program = compile_program(library / "example.c", library)
     (tmp_path / "headrace").mkdir()
     (tmp_path / "headrace" / "__init__.py").write_text("raise ImportError('not this one')")
     result = subprocess.run(
         [program, str(lake / "events")],
-        env={"HEADRACE_PYTHONPATH": str(tmp_path)},
+        env={"HEADRACE_PYTHONPATH": str(tmp_path)}
+        | ({"PYTHONPATH": str(tmp_path)} if python_path else {}),
         check=False,
         capture_output=True,
         text=True,
@@ -85,3 +91,18 @@ def test_a_c_program_lists_the_files_of_the_library(library: Path) -> None:
 def test_the_library_is_built_under_both_names(library: Path) -> None:
     names = {path.name for path in library.iterdir()}
     assert {"libheadrace.so", "libdelta_lazy.so", "headrace.h", "example.c", "csharp"} <= names
+
+
+@pytest.mark.parametrize("beginning", ["a", "aa"])
+def test_a_long_error_is_cut_between_two_characters(library: Path, beginning: str) -> None:
+    program = compile_program(library / "example.c", library)
+    done = run(program, f"/tmp/{beginning}{'é' * 4_000}")  # decodes the output strictly
+    assert done.returncode
+    assert 4_000 < len(done.stderr.encode()) <= 4_096
+
+
+def test_a_warning_is_not_printed_by_the_host(library: Path, tmp_path: Path) -> None:
+    table = write_history(tmp_path / "events", [[*opening(), add("a", size=7)]])
+    (table / "_delta_log" / f"{0:020}.crc").write_text("not json")
+    done = run(compile_program(library / "example.c", library), str(table))
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"7\t{table}/a\n", "")

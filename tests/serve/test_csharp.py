@@ -126,6 +126,7 @@ bern 39
 limit 7
 broken off after 3
 refused UNKNOWN_COLUMN
+refused MALFORMED_REQUEST
 cancelled
 """
 
@@ -138,6 +139,15 @@ def test_a_program_scans_through_a_server(program: Compiled, server: RunningServ
 def test_a_program_scans_in_process(program: Compiled, lake: Path) -> None:
     output = program.run("process", "run", "-", str(lake / "events"))
     assert output == EXPECTED + "connector 5\n"
+
+
+@pytest.mark.parametrize("backend", ["http", "process"])
+def test_a_scanner_keeps_nothing_of_the_scans_that_have_ended(
+    program: Compiled, backend: str
+) -> None:
+    output = program.run(backend, "plan", "http://127.0.0.1:1", "lake/events")
+    kept, unit = output.split()[1:]
+    assert int(kept) < 2, unit
 
 
 def test_breaking_out_of_the_loop_stops_the_servers_scan(

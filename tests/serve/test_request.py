@@ -132,6 +132,20 @@ def test_parts_that_exclude_each_other_are_refused(form: str) -> None:
         decode_request(form.encode("latin-1"))
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{"table": "t", "table": "u"}',
+        '{"table": "t", "limit": 1, "\\u006cimit": 2}',
+        '{"table": "t", "options": {"batch_rows": 1, "batch_rows": 2}}',
+        '{"table": "t", "where": {"$and": [{"a": 1, "a": 2}]}}',
+    ],
+)
+def test_a_repeated_key_is_refused(form: str) -> None:
+    with pytest.raises(MalformedRequestError, match="repeats"):
+        decode_request(form)
+
+
 def test_a_too_long_request_is_not_parsed() -> None:
     with pytest.raises(RequestTooLargeError):
         decode_request(b" " * (MAX_REQUEST_BYTES + 1))

@@ -47,7 +47,7 @@ def parse_condition(text: str | bytes) -> str | None:
             parse_int=_Number,
             parse_float=_Number,
             parse_constant=_refuse_constant,
-            object_pairs_hook=_unique,
+            object_pairs_hook=unique_keys,
         )
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -59,7 +59,12 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, for the parser of Python; refuse it if another parser may differ.
+
+    Raises:
+        ValueError: a key is repeated.
+    """
     entries = dict(pairs)
     if len(entries) != len(pairs):
         raise ValueError("an object repeats a key")

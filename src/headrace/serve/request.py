@@ -5,6 +5,7 @@ number, and unknown keys are errors. `request.schema.json`, next to this module,
 other languages.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -14,7 +15,7 @@ from headrace.errors import MalformedRequestError, RequestTooLargeError
 from headrace.phases.tripwire import Fallback
 from headrace.rows.option import RowOptions
 from headrace.scan.options import ScanOptions, Strategy, Tripwire
-from headrace.serve.condition import parse_condition
+from headrace.serve.condition import parse_condition, unique_keys
 
 FORM: Literal[1] = 1
 """The version of this format; a change that an old client would notice increments it."""
@@ -131,7 +132,8 @@ def decode_request(content: bytes | str, *, kind: Kind | None = None) -> WireReq
     try:
         fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         request = msgspec.json.decode(content, type=WireRequest)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        json.loads(content, object_pairs_hook=unique_keys, parse_int=str, parse_float=str)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise MalformedRequestError(reason=str(error)) from error
     if kind is not None and "kind" in fields and request.kind != kind:
         raise MalformedRequestError(reason=f"kind is {request.kind}, and this is for {kind}")

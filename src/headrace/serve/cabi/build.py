@@ -47,9 +47,8 @@ extern int32_t headrace_python_open_stream(const char *, struct ArrowArrayStream
 """
 _START = """
 import os, sys
-for path in reversed(os.environ.get("HEADRACE_PYTHONPATH", "").split(os.pathsep) + {paths!r}):
-    if path and path not in sys.path:
-        sys.path.insert(0, path)
+first = os.environ.get("HEADRACE_PYTHONPATH", "").split(os.pathsep) + {paths!r}
+sys.path[:] = [path for path in first if path] + [path for path in sys.path if path not in first]
 from {module} import ffi, lib
 from headrace.serve.cabi.embedded import register
 register(ffi, lib)

@@ -5,6 +5,7 @@ status. It raises nothing and writes nothing to the host's standard error: `head
 returns the error text.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,6 +40,8 @@ _STATUSES: tuple[tuple[type[HeadraceError], int], ...] = (
     (StorageError, -5),
     (SetupError, -6),
 )
+_LONGEST_ERROR_BYTES = 4_095
+"""What the library keeps of an error's text."""
 _AT_ONCE = Pace(rows=1, delay_s=0.0)
 
 Emit = Callable[[pa.RecordBatch], int]
@@ -46,6 +49,8 @@ Emit = Callable[[pa.RecordBatch], int]
 
 def register(ffi: Any, lib: Any) -> None:
     """Bind these functions to the ones that C calls."""
+    # Without a handler, Python would print warnings to standard error.
+    logging.getLogger("headrace").addHandler(logging.NullHandler())
     library = _Library(ffi, lib)
     for name in ("scan_lazy", "scan", "open_stream"):
         ffi.def_extern(name=f"headrace_python_{name}")(getattr(library, name))
@@ -175,7 +180,8 @@ class _Library:
             status.append(INTERNAL)
 
     def _set_error(self, text: str) -> None:
-        self._lib.headrace_set_error(text.encode("utf-8", "replace"))
+        content = text.encode("utf-8", "replace")[:_LONGEST_ERROR_BYTES]
+        self._lib.headrace_set_error(content.decode("utf-8", "ignore").encode())
 
     def _request(self, pointer: Any) -> WireRequest:
         request = decode_request(self._text(pointer, "request_json") or "")

@@ -29,8 +29,7 @@ namespace Headrace
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var body = (options ?? new ScanOptions()).ToRequest(tablePath);
-            var linked = CancellationTokenSource.CreateLinkedTokenSource(disposed.Token, cancellationToken);
-            return new FileStream(() => new HttpSource(files, token, body), linked.Token);
+            return new FileStream(() => new HttpSource(files, token, body), disposed.Token, cancellationToken);
         }
 
         /// <summary>Stops all scans.</summary>

@@ -19,8 +19,7 @@ namespace Headrace
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = (options ?? new ScanOptions()).ToRequest(tablePath);
-            var linked = CancellationTokenSource.CreateLinkedTokenSource(disposed.Token, cancellationToken);
-            return new FileStream(() => new NativeSource(request), linked.Token);
+            return new FileStream(() => new NativeSource(request), disposed.Token, cancellationToken);
         }
 
         /// <summary>Stops all scans.</summary>
@@ -40,7 +39,8 @@ namespace Headrace
         {
             private readonly string request;
             private readonly object guard = new object();
-            private IntPtr cancellation = Native.headrace_cancellation_new();
+            private IntPtr cancellation;
+            private bool cancelled;
 
             internal NativeSource(string request)
             {
@@ -51,6 +51,7 @@ namespace Headrace
             {
                 lock (guard)
                 {
+                    cancelled = true;
                     Native.headrace_cancellation_request(cancellation);
                 }
             }
@@ -58,6 +59,16 @@ namespace Headrace
             public void Run(Func<DeltaFile, bool> take)
             {
                 Native.RecordCallback callback = (file, _) => take(ToFile(file));
+                lock (guard)
+                {
+                    if (cancelled)
+                    {
+                        return;
+                    }
+
+                    cancellation = Native.headrace_cancellation_new();
+                }
+
                 var status = Native.headrace_scan(Native.Utf8(request), callback, IntPtr.Zero, cancellation);
                 GC.KeepAlive(callback);
                 var error = status < 0 ? Native.LastError() : null;

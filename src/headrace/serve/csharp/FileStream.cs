@@ -20,19 +20,22 @@ namespace Headrace
     internal sealed class FileStream : IAsyncEnumerable<DeltaFile>
     {
         private readonly Func<IFileSource> open;
+        private readonly CancellationToken disposed;
         private readonly CancellationToken token;
 
-        internal FileStream(Func<IFileSource> open, CancellationToken token)
+        internal FileStream(Func<IFileSource> open, CancellationToken disposed, CancellationToken token)
         {
             this.open = open;
+            this.disposed = disposed;
             this.token = token;
         }
 
         public IAsyncEnumerator<DeltaFile> GetAsyncEnumerator(
             CancellationToken cancellationToken = default(CancellationToken))
         {
+            // Disposing the enumerator also disposes this source, which the scanner's token refers to.
             return new Enumerator(
-                open(), CancellationTokenSource.CreateLinkedTokenSource(token, cancellationToken));
+                open(), CancellationTokenSource.CreateLinkedTokenSource(disposed, token, cancellationToken));
         }
 
         private sealed class Enumerator : IAsyncEnumerator<DeltaFile>

@@ -5,7 +5,7 @@ using System.Text;
 
 namespace Headrace
 {
-    /// <summary>A minimal JSON parser for the answers of a server.</summary>
+    /// <summary>A minimal JSON parser for the answers of a server, and for predicates.</summary>
     /// <remarks>With it, the library depends only on the framework.</remarks>
     internal sealed class JsonText
     {
@@ -202,7 +202,7 @@ namespace Headrace
 
         private FormatException Wrong()
         {
-            return new FormatException("the server's JSON is malformed at character " + at);
+            return new FormatException("the JSON is malformed at character " + at);
         }
     }
 }

@@ -1,3 +1,5 @@
+using System;
+
 namespace Headrace
 {
     /// <summary>The order in which a scan reads the log.</summary>
@@ -33,7 +35,7 @@ namespace Headrace
             var text = new System.Text.StringBuilder("{\"table\":").Append(JsonText.Quote(table));
             if (!string.IsNullOrWhiteSpace(PredicateJson))
             {
-                text.Append(",\"where\":").Append(PredicateJson);
+                text.Append(",\"where\":").Append(OneValue(PredicateJson));
             }
 
             if (Limit.HasValue)
@@ -49,6 +51,20 @@ namespace Headrace
             text.Append(",\"strategy\":\"").Append(Strategy.ToString().ToLowerInvariant());
             return text.Append("\",\"columns\":[\"uri\",\"size_bytes\",\"modified_ms\",\"partition_values\"]}")
                 .ToString();
+        }
+
+        /// <summary>Returns a JSON text if it is one value, which cannot add keys to the request.</summary>
+        private static string OneValue(string json)
+        {
+            try
+            {
+                JsonText.Parse(json);
+                return json;
+            }
+            catch (FormatException error)
+            {
+                throw new DeltaScanException("MALFORMED_REQUEST", "PredicateJson: " + error.Message);
+            }
         }
     }
 }
