@@ -63,15 +63,15 @@ class Target:
         theirs = best.get((self.other_case or self.case, self.peer or HEADRACE, self.measure))
         if ours is None or theirs is None:
             return None
-        found = ours
+        actual = ours
         if self.peer:
-            found = theirs / ours if self.bound is Bound.AT_LEAST else ours / theirs
+            actual = theirs / ours if self.bound is Bound.AT_LEAST else ours / theirs
         met = {
-            Bound.AT_LEAST: found >= self.value,
-            Bound.AT_MOST: found <= self.value,
-            Bound.BELOW: found < self.value,
+            Bound.AT_LEAST: actual >= self.value,
+            Bound.AT_MOST: actual <= self.value,
+            Bound.BELOW: actual < self.value,
         }[self.bound]
-        return Verdict(text=self._text(), found=self._number(found), met=met)
+        return Verdict(text=self._text(), found=self._number(actual), met=met)
 
     def _number(self, number: float) -> str:
         if self.peer is None:

@@ -132,40 +132,42 @@ def step_of(room: str) -> int:
 
 def violations(module: Module) -> Iterator[str]:
     """Yield every rule of direction, weight and purity that the module breaks."""
-    for found in imports(module.tree):
-        yield from _direction(module, found)
-        yield from _weight(module, found)
-        if found.module.startswith("."):
-            yield f"{module.name}:{found.line} imports relatively"
-        if found.module == "typing.TYPE_CHECKING":
-            yield f"{module.name}:{found.line} hides imports behind TYPE_CHECKING"
-        if found.late and not any(f"{module.name}.".startswith(f"{m}.") for m in MAY_IMPORT_LATE):
-            yield f"{module.name}:{found.line} imports {found.module} inside a function"
+    for imported in imports(module.tree):
+        yield from _direction(module, imported)
+        yield from _weight(module, imported)
+        if imported.module.startswith("."):
+            yield f"{module.name}:{imported.line} imports relatively"
+        if imported.module == "typing.TYPE_CHECKING":
+            yield f"{module.name}:{imported.line} hides imports in TYPE_CHECKING"
+        if imported.late and not any(
+            f"{module.name}.".startswith(f"{m}.") for m in MAY_IMPORT_LATE
+        ):
+            yield f"{module.name}:{imported.line} imports {imported.module} inside a function"
     if module.room in PURE:
         yield from _purity(module)
 
 
-def _direction(module: Module, found: Import) -> Iterator[str]:
-    if not found.module.startswith("headrace.") or module.name == "headrace":
+def _direction(module: Module, imported: Import) -> Iterator[str]:
+    if not imported.module.startswith("headrace.") or module.name == "headrace":
         return
-    target = found.module.split(".")[1]
+    target = imported.module.split(".")[1]
     if target == module.room == "pipeline":
-        yield from _pipeline_direction(module, found)
+        yield from _pipeline_direction(module, imported)
     if target.startswith("__") or target == module.room:
         return
     if step_of(target) <= step_of(module.room):
-        yield f"{module.name}:{found.line} imports upwards or sideways: {found.module}"
+        yield f"{module.name}:{imported.line} imports upwards or sideways: {imported.module}"
 
 
-def _pipeline_direction(module: Module, found: Import) -> Iterator[str]:
+def _pipeline_direction(module: Module, imported: Import) -> Iterator[str]:
     own = pipeline_room(module.name)
-    target = pipeline_room(found.module.removeprefix("headrace."))
+    target = pipeline_room(imported.module.removeprefix("headrace."))
     if own is None or target is None or (module.name, target) in PIPELINE_EXCEPTIONS:
         return
     if target.partition(".")[0] == own.partition(".")[0]:
         return
     if _pipeline_step(target) <= _pipeline_step(own):
-        yield f"{module.name}:{found.line} imports upwards or sideways: {found.module}"
+        yield f"{module.name}:{imported.line} imports upwards or sideways: {imported.module}"
 
 
 def pipeline_room(name: str) -> str | None:
@@ -182,20 +184,20 @@ def _pipeline_step(room: str) -> int:
     return next(i for i, rooms in enumerate(PIPELINE_STEPS) if room in rooms)
 
 
-def _weight(module: Module, found: Import) -> Iterator[str]:
+def _weight(module: Module, imported: Import) -> Iterator[str]:
     for library, homes in HEAVY.items():
-        if not f"{found.module}.".startswith(f"{library}."):
+        if not f"{imported.module}.".startswith(f"{library}."):
             continue
         if not any(f"{module.name}.".startswith(f"{home}.") for home in homes):
-            yield f"{module.name}:{found.line} imports {library}, at home in {', '.join(homes)}"
+            yield f"{module.name}:{imported.line} imports {library}, at home in {', '.join(homes)}"
 
 
 def _purity(module: Module) -> Iterator[str]:
-    for found in imports(module.tree):
-        if any(f"{found.module}.".startswith(f"{impure}.") for impure in IMPURE_MODULES):
-            yield f"{module.name}:{found.line} imports {found.module}, which reaches outside"
-        if found.module.startswith("headrace.storage"):
-            yield f"{module.name}:{found.line} imports a store"
+    for imported in imports(module.tree):
+        if any(f"{imported.module}.".startswith(f"{impure}.") for impure in IMPURE_MODULES):
+            yield f"{module.name}:{imported.line} imports {imported.module}, which reaches outside"
+        if imported.module.startswith("headrace.storage"):
+            yield f"{module.name}:{imported.line} imports a store"
     for node in ast.walk(module.tree):
         if (
             isinstance(node, ast.Call)

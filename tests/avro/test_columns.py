@@ -49,8 +49,8 @@ def expected(records: list[Entry], names: list[str]) -> list[dict[str, Any]]:
 
 
 def rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
-    return found
+    decoded: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+    return decoded
 
 
 @pytest.mark.property

@@ -28,14 +28,14 @@ def test_only_the_newest_files_exist(table: Path) -> None:
 
 @pytest.mark.parametrize("limit", [9, 11])
 def test_another_number_of_rows_is_a_wrong_answer(table: Path, limit: int) -> None:
-    found = open_snapshot(table).rows(where="date = '2031-01-01'", limit=limit).read_all()
+    answer = open_snapshot(table).rows(where="date = '2031-01-01'", limit=limit).read_all()
     with pytest.raises(SystemExit, match="wrong rows"):
-        check(found)
+        check(answer)
 
 
 def test_a_changed_row_is_a_wrong_answer(table: Path) -> None:
-    found = CONTESTANTS["headrace"](str(table))()
-    amounts = pa.array([float(DATA_FILES * ROWS_A_FILE)] * found.num_rows)
-    changed = found.set_column(found.column_names.index("amount"), "amount", amounts)
+    answer = CONTESTANTS["headrace"](str(table))()
+    amounts = pa.array([float(DATA_FILES * ROWS_A_FILE)] * answer.num_rows)
+    changed = answer.set_column(answer.column_names.index("amount"), "amount", amounts)
     with pytest.raises(SystemExit, match="wrong rows"):
         check(changed)

@@ -61,7 +61,7 @@ def test_the_truth_of_a_lake_is_what_the_oracle_and_headrace_find(
     adds, truth = replayed(lake), lake.truth
     least = [json.loads(add["stats"])["minValues"]["id"] for add in adds]
     assert tally_of([a["path"] for a in adds], [a["size"] for a in adds]) == truth.live
-    assert sum(found < truth.below for found in least) == truth.matching
+    assert sum(minimum < truth.below for minimum in least) == truth.matching
 
     snapshot = headrace.Table(lake.table).snapshot()
     files = list(snapshot.scan())

@@ -52,10 +52,10 @@ TEXTS = {
 
 
 def texts(*rows: object, given: list[str | None] | None = None) -> list[str | None]:
-    found: list[str | None] = with_typed_statistics(
+    completed: list[str | None] = with_typed_statistics(
         pa.array(given or [None] * len(rows), pa.large_string()), pa.array(rows, TYPED)
     ).to_pylist()
-    return found
+    return completed
 
 
 def test_values_of_all_types_are_written() -> None:

@@ -103,7 +103,7 @@ def check(table: Path, truth: State, condition: Condition, *, has_statistics: bo
 def test_a_synced_state_has_the_files_of_the_log(
     plan: Plan, options: StateSettings, data: st.DataObject
 ) -> None:
-    shapes = [shape for found in plan.checkpoints.values() for shape in found]
+    shapes = [shape for form_shapes in plan.checkpoints.values() for shape in form_shapes]
     has_statistics = all(shape.statistics is not Statistics.STRUCT for shape in shapes)
     with TemporaryDirectory() as folder:
         table, first = Path(folder), 0

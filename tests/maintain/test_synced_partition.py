@@ -89,8 +89,8 @@ def histories(draw: st.DrawFn, kind: str) -> History:
     ]
     cuts = sorted(draw(st.lists(st.integers(0, len(lines)), max_size=3)))
     commits = [lines[start:stop] for start, stop in zip([0, *cuts], [*cuts, None], strict=True)]
-    gone = draw(st.sets(st.integers(0, len(lines) - 1), max_size=3))
-    return [opening(kind, is_mapped=is_mapped), *commits, *([remove(f"f{n}")] for n in gone)]
+    removed = draw(st.sets(st.integers(0, len(lines) - 1), max_size=3))
+    return [opening(kind, is_mapped=is_mapped), *commits, *([remove(f"f{n}")] for n in removed)]
 
 
 def answer(table: Path, where: str | None, *, state: str | None) -> Any:

@@ -30,8 +30,8 @@ def table(tmp_path: Path) -> Table:
 def events_of(table: Table, *, stop_after: int | None = None) -> list[Event]:
     events: list[Event] = []
     scan = table.snapshot().scan(reporter=events.append)
-    for taken, _ in enumerate(scan, start=1):
-        if taken == stop_after:
+    for count, _ in enumerate(scan, start=1):
+        if count == stop_after:
             break
     del scan
     return events

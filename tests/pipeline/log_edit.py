@@ -45,7 +45,7 @@ def rewrite(table: Path, change: Callable[[Action], None]) -> None:
         write_actions(commit, actions)
 
 
-def make_anew(table: Path) -> None:
+def recreate_table(table: Path) -> None:
     """Replace the table by another one at the same address, with the same file names."""
 
     def change(action: Action) -> None:

@@ -54,7 +54,7 @@ OUTSIDE_CHANGES = [
         ),
     ),
     _outside(
-        "data file beside a local module",
+        "data file next to a local module",
         "import local_tools\n",
         "file n.txt changed",
         expression="local_tools.A",

@@ -32,7 +32,7 @@ def history(table_id: str, commits: int) -> list[list[Line]]:
     return [[protocol(), described], *files]
 
 
-def make_anew(table: Path, commits: int) -> None:
+def recreate_table(table: Path, commits: int) -> None:
     shutil.rmtree(table)
     write_history(table, history("new", commits))
 
@@ -42,7 +42,7 @@ def make_anew(table: Path, commits: int) -> None:
 def test_commits_of_another_table_are_not_read(tmp_path: Path, read: Read, commits: int) -> None:
     table = write_history(tmp_path / "t", history("old", 3))
     snapshot = open_snapshot(table)
-    make_anew(table, commits)
+    recreate_table(table, commits)
     with pytest.raises(SnapshotExpiredError):
         read(snapshot)
 
@@ -57,7 +57,7 @@ def test_checkpoints_of_another_table_are_not_read(
     shape = Shape(form=form, sidecars=1 if form in (Form.V2_PARQUET, Form.V2_JSON) else 0)
     write_checkpoint(table, 3, state_at(history("old", 3), 3), shape)
     snapshot = open_snapshot(table)
-    make_anew(table, 3)
+    recreate_table(table, 3)
     if has_checkpoint:
         write_checkpoint(table, 3, state_at(history("new", 3), 3), shape)
         for version in range(4):

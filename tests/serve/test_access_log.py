@@ -49,9 +49,9 @@ def delayed(call: Callable[..., Any]) -> Callable[..., Any]:
 def test_the_time_of_a_request_includes_its_planning(
     slow: RunningServer, logged: Logged, path: str, status: str
 ) -> None:
-    asked = {"table": "lake/events"} | ({} if status == "OK" else {"where": "nope = 1"})
+    params = {"table": "lake/events"} | ({} if status == "OK" else {"where": "nope = 1"})
     url = f"http://127.0.0.1:{slow.http_port}/v1/{path}"
-    httpx.get(url, params=asked, trust_env=False)
+    httpx.get(url, params=params, trust_env=False)
     wait_until(lambda: bool(logged()), within_s=2.0)
     (line,) = logged()
     assert (line["method"], line["status"]) == (f"GET /v1/{path}", status)

@@ -100,7 +100,7 @@ def test_a_redirect_does_not_take_the_token_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("port", [b'"1@elsewhere.example:2"', b"0", b"65536", b"1.5", b"null", b""])
-def test_a_port_that_is_none_is_an_error_with_the_address(port: bytes) -> None:
+def test_an_invalid_port_is_an_error_with_the_address(port: bytes) -> None:
     with (
         answering(content=b'{"flight_port": ' + port + b"}") as (address, _),
         pytest.raises(RemoteFailedError, match="127"),

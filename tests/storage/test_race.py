@@ -58,7 +58,7 @@ def test_exactly_one_of_many_processes_creates_each_object(place: Place) -> None
     } == winner
 
 
-def behind(place: Place, endpoint: str) -> dict[str, str]:
+def options_through(place: Place, endpoint: str) -> dict[str, str]:
     options = dict(place.options)
     name = "endpoint_url" if place.name == "s3" else "endpoint"
     options[name] = options[name].replace(place.endpoint, endpoint)
@@ -67,7 +67,9 @@ def behind(place: Place, endpoint: str) -> dict[str, str]:
 
 def test_a_create_whose_response_is_lost_succeeds_only_for_its_writer(remote: Place) -> None:
     with relayed(remote.endpoint, every=2) as relay:
-        store = open_writable_store(remote.uri("lost"), options=behind(remote, relay.endpoint))
+        store = open_writable_store(
+            remote.uri("lost"), options=options_through(remote, relay.endpoint)
+        )
         for number in range(20):
             store.put(f"{number:02}", f"ours {number}".encode(), mode=PutMode.CREATE)
         assert relay.lost >= 10
@@ -83,7 +85,9 @@ def test_a_create_whose_response_is_lost_succeeds_only_for_its_writer(remote: Pl
 def test_commits_whose_responses_are_lost_are_never_duplicated_or_lost(remote: Place) -> None:
     body = CommitBody(operation="WRITE")
     with relayed(remote.endpoint, every=3) as relay:
-        store = open_writable_store(remote.uri("commits"), options=behind(remote, relay.endpoint))
+        store = open_writable_store(
+            remote.uri("commits"), options=options_through(remote, relay.endpoint)
+        )
         committed: list[str] = []
         for number in range(30):
             staged = Staged(store, paths=(), commit_id=f"commit-{number:04}", is_durable=True)

@@ -56,7 +56,7 @@ SOURCES = [
     ),
     Mutation(
         "another table at the same address",
-        change_table(log.make_anew),
+        change_table(log.recreate_table),
         SAME,
         OTHER,
         OTHER,

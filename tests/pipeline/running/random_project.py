@@ -125,7 +125,7 @@ def _write_to_output(root: Path) -> None:
     write_deltalake(root / "output" / "files", pa.table({"a": [99]}), mode="append")
 
 
-def _make_output_anew(root: Path) -> None:
+def _recreate_output(root: Path) -> None:
     """Replace an output by another writer's table of the same version."""
     table = root / "output" / "star"
     version = DeltaTable(table).version()
@@ -186,7 +186,7 @@ CHANGES: dict[str, Change] = {
     "a Parquet file that is pruned": lambda root: write_file(root, "high", 500),
     "a lost file of an output": _lose_a_file,
     "foreign rows in an output": _write_to_output,
-    "an output made anew": _make_output_anew,
+    "a recreated output": _recreate_output,
     "a run of a view alone": _run(select=["second"]),
     "a run of what a view reads alone": _run(select=["first"]),
     "a run without what a view reads": _run(exclude=["first"], full_refresh=True),

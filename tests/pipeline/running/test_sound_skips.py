@@ -19,7 +19,7 @@ from tests.pipeline.running.random_project import CHANGES, Change, projects
 
 _LOGGER = logging.getLogger(__name__)
 TALLY: Counter[str] = Counter()
-REFUSED = "an output made anew"
+REFUSED = "a recreated output"
 """A table that another writer created is not overwritten."""
 
 
