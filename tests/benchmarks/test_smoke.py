@@ -92,7 +92,7 @@ def test_a_lake_is_created_once(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in again.table.rglob("*")} == before
 
 
-def test_wrong_paths_are_noticed(lake: Lake) -> None:
+def test_wrong_paths_are_detected(lake: Lake) -> None:
     question = question_of(case_named("first"), table=str(lake.table), truth=lake.truth)
     live = replayed(lake)[0]["path"]
     lines = (lake.table / "_delta_log" / f"{VERSION + SMALL.commits:020d}.json").read_text()

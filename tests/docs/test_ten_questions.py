@@ -29,7 +29,7 @@ def test_an_answer_is_no_longer_than_with_deltalake(question: tuple[Block, Block
     assert ours <= theirs
 
 
-def test_both_libraries_give_the_same_answers(
+def test_both_libraries_return_the_same_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -32,7 +32,7 @@ def test_rule_15_the_newest_protocol_and_metadata_win_independently(tmp_path: Pa
     assert snapshot.properties["v"] == "2"
 
 
-def test_rule_15_they_may_come_from_the_checkpoint_and_from_commits(tmp_path: Path) -> None:
+def test_rule_15_both_may_come_from_the_checkpoint_or_from_commits(tmp_path: Path) -> None:
     history: list[list[Line]] = [opening(v="0"), [metadata(properties={"v": "1"})]]
     write_history(tmp_path, history)
     write_checkpoint(tmp_path, 0, state_at(history, 0))

@@ -94,7 +94,7 @@ def test_a_commit_that_is_gone_is_refused(summed_up: Path) -> None:
         list(snapshot.scan().since([], version=0))
 
 
-def test_a_commit_that_goes_before_it_is_read_has_expired_the_snapshot(table: Path) -> None:
+def test_a_commit_deleted_before_it_is_read_expires_the_snapshot(table: Path) -> None:
     snapshot = Table(table).snapshot()
     commit_path(table, 1).unlink()
     with pytest.raises(SnapshotExpiredError):

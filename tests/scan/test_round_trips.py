@@ -99,7 +99,9 @@ def test_protocol_and_metadata_just_before_the_footer_take_no_request(tmp_path: 
         assert store.rounds == 3
 
 
-def test_a_snapshot_with_a_checksum_file_takes_two(table: Path, store: RoundTripStore) -> None:
+def test_a_snapshot_with_a_checksum_file_takes_two_round_trips(
+    table: Path, store: RoundTripStore
+) -> None:
     write_checksum(table, COMMITS - 1, state_at(HISTORY, COMMITS - 1))
     snapshot_of(store)
     assert store.rounds == 2
@@ -124,13 +126,15 @@ def test_no_commit_is_fetched_twice(store: RoundTripStore) -> None:
     assert len(commits) == len(set(commits)) == AFTER_BASE
 
 
-def test_all_files_take_one_round_trip_more_than_the_snapshot(store: RoundTripStore) -> None:
+def test_listing_all_files_takes_one_round_trip_more_than_the_snapshot(
+    store: RoundTripStore,
+) -> None:
     assert len(list(snapshot_of(store).scan())) == FILES
     assert store.rounds == 4
     assert len(store.requests) == FIRST_ROUND + AFTER_BASE + 3
 
 
-def test_one_partition_takes_two(store: RoundTripStore) -> None:
+def test_one_partition_takes_two_round_trips(store: RoundTripStore) -> None:
     """The partition values, then the columns of the matching row groups."""
     assert len(list(snapshot_of(store).scan("part = 'a'"))) == FILES // 2
     assert store.rounds == 5

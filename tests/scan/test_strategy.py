@@ -126,7 +126,7 @@ def test_the_strict_tripwire_falls_back_before_the_first_file(tmp_path: Path) ->
     assert events[-1].strategy == "forward"  # type: ignore[union-attr]
 
 
-def test_the_strict_tripwire_lets_plain_commits_pass(table: Path) -> None:
+def test_the_strict_tripwire_accepts_plain_commits(table: Path) -> None:
     scan = Table(table).snapshot().scan(tripwire=Tripwire.STRICT)
     assert next(f.path for f in list(scan)) == "d"
     assert scan.metrics.counts.fallbacks == 0

@@ -101,7 +101,7 @@ def test_a_home_that_cannot_be_written_to_does_not_matter(
 
 
 @pytest.mark.usefixtures("no_java")
-def test_no_java_at_all_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_java_the_error_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "find_spec", lambda _: None)
     with pytest.raises(JavaNotFoundError, match=r"headrace\[spark-java\]"):
         java.find_java_home()

@@ -242,9 +242,7 @@ def test_a_table_without_files_has_no_rows(spark: SparkSession, tmp_path: Path) 
     assert headrace.spark.read(spark, tmp_path).collect() == []
 
 
-def test_nothing_is_left_in_python_once_a_frame_is_gone(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_released_frame_leaves_nothing_in_python(spark: SparkSession, tmp_path: Path) -> None:
     table = numbers(tmp_path)
     gateway = spark.sparkContext._gateway
     assert gateway is not None

@@ -102,7 +102,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("kind", EQUAL)
-def test_a_form_gives_the_same_rows(kind: str, session: Any) -> None:
+def test_a_form_returns_the_same_rows(kind: str, session: Any) -> None:
     tally = Tally()
     for sql in EQUAL[kind]:
         tally.count(sql, Prepared(sql, TABLES).rows(), spark_rows(session, sql))

@@ -107,7 +107,7 @@ def test_paths_through_xml_are_followed_as_spark_does(session: Any) -> None:
 
 
 @pytest.mark.parametrize("sql", _STATEMENTS)
-def test_a_statement_gives_the_same_rows(sql: str, session: Any) -> None:
+def test_a_statement_returns_the_same_rows(sql: str, session: Any) -> None:
     tally = Tally()
     tally.count(sql, prepare(sql, TABLES).rows(), spark_rows(session, sql))
     assert (tally.different, tally.equal) == ([], 1)

@@ -312,7 +312,7 @@ def test_an_optional_source_that_is_missing_is_empty(shop: Path) -> None:
     assert rows(shop, "empty") == [{"a": 1}]
 
 
-def test_a_view_that_is_not_kept_is_computed_by_its_readers(shop: Path) -> None:
+def test_a_view_without_its_own_table_is_computed_by_its_readers(shop: Path) -> None:
     add_view(shop, "warm", "SELECT * FROM weather WHERE degrees > 5\n")
     add_view(shop, "days", "-- @materialise output\nSELECT day FROM warm\n")
     record = run(shop)

@@ -96,7 +96,7 @@ def test_a_scan_reads_exactly_the_pinned_files(shop: Path, first: RunRecord) -> 
     assert "number of output rows" in plans[PlanStage.ANALYSED]
 
 
-def test_both_runners_give_the_same_digests(shop: Path, first: RunRecord) -> None:
+def test_both_runners_compute_the_same_digests(shop: Path, first: RunRecord) -> None:
     replayed = Project.load(shop).replay(first.id, engine="datafusion")
     failed = {name for name, view in replayed.views.items() if view.status is ViewStatus.FAILED}
     assert failed == {"busiest"}  # only Spark can build it
