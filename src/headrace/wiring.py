@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, 
 from functools import partial
 from importlib import import_module
 from itertools import chain
+from threading import Lock
 from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
@@ -115,14 +116,16 @@ class ColumnarLoader:
         """Start with an empty footer cache of at most `cache_bytes`."""
         self._cache_bytes = cache_bytes
         self._footers: Any = None
+        self._creating = Lock()
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
         """Import the columnar half and bind it to an execution."""
         from headrace.engines.arrow.checkpoint.parquet_source import FooterCache  # noqa: PLC0415
         from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
 
-        if self._footers is None:
-            self._footers = FooterCache(self._cache_bytes)
+        with self._creating:
+            if self._footers is None:
+                self._footers = FooterCache(self._cache_bytes)
         return ArrowColumnar(log, footers=self._footers, context=context)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ Plans enter; batches leave, lazily and in order.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import compress
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, Protocol, TypeAlias, assert_never
 
@@ -119,6 +120,8 @@ class ArrowExecutor(Executor):
         """The plans whose reads start once all commits have been requested."""
         self._unrequested_adds: list[ScanParquet] = []
         """The expected adds of checkpoints whose footers may not have arrived yet."""
+        self._loading = Lock()
+        self._loaded: Columnar | None = None
         self._collected: set[str] = set()
         """The files whose keys this execution has collected; they are read again for their adds."""
 
@@ -149,9 +152,14 @@ class ArrowExecutor(Executor):
         """Cancels the reads of this execution alone; others may share the caller's cancellation."""
         return self._context.cancellation.linked()
 
-    @cached_property
+    @property
     def _columnar(self) -> Columnar:
-        return self._load_columnar(self._log, self._context)
+        """The part that needs Arrow, loaded on first use; threads may ask for footers at once."""
+        if self._loaded is None:
+            with self._loading:
+                if self._loaded is None:
+                    self._loaded = self._load_columnar(self._log, self._context)
+        return self._loaded
 
     def execute(self, plan: Node) -> Iterator[Batch]:  # noqa: C901, PLR0912  (one case a node)
         """Execute one plan, lazily and in order."""
@@ -207,18 +215,18 @@ class ArrowExecutor(Executor):
             self._expected += plans
             if not self._unrequested_commits:
                 self._request_expected()
-        elif "_columnar" in self.__dict__:
+        elif self._loaded is not None:
             nodes = (node for plan in plans for node in _reading_nodes(plan))
             scans = [node for node in nodes if isinstance(node, ScanParquet)]
-            self._columnar.expect([file for scan in scans for file in scan.files])
+            self._loaded.expect([file for scan in scans for file in scan.files])
 
     def finish(self) -> None:
         """Drop the reads that have not started, and cancel the row groups in flight.
 
         Commits in flight arrive if no checkpoint was read: the scan of a snapshot needs them.
         """
-        if "_columnar" in self.__dict__:
-            self._columnar.finish()
+        if self._loaded is not None:
+            self._loaded.finish()
             self._reads.request()
         if "_log" in self.__dict__:
             self._log.close()
@@ -244,8 +252,8 @@ class ArrowExecutor(Executor):
                 self._log.expect(LogFile(path=path))
             case ScanJson(files=files):
                 self._expect_commits(files[: self._context.settings.commit_parallelism])
-            case ScanParquet(files=files) if "_columnar" in self.__dict__:
-                self._columnar.expect(files)  # it caches footers
+            case ScanParquet(files=files) if self._loaded is not None:
+                self._loaded.expect(files)  # it caches footers
             case ScanParquet(files=files):
                 for file in files:
                     self._log.expect_tail(file)

@@ -7,6 +7,7 @@ path. For a remote file, the requested ranges are fetched together and read from
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, partial
+from threading import Lock
 from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
@@ -167,13 +168,15 @@ class OpenParquet:
 
 
 class ParquetSource:
-    """The Parquet files of one log, for one execution."""
+    """The Parquet files of one log, for one execution. Its threads read and count a footer once."""
 
     def __init__(self, log: LogBytes, *, footers: FooterCache, meter: Meter) -> None:
         self._log = log
         self._footers = footers
         self._meter = meter
         self._counted_files: set[_Identity] = set()
+        self._footer_locks: dict[_Identity, Lock] = {}
+        """For each file, the lock of the thread that reads its footer."""
 
     @property
     def is_remote(self) -> bool:
@@ -200,12 +203,16 @@ class ParquetSource:
         return Windows(read, ranges, ahead=self._log.ahead)
 
     def footer(self, file: LogFile) -> Footer:
-        """Return the decoded footer of a file."""
+        """Return the decoded footer of a file. If another thread is reading it, wait for that."""
         footer = self._known(file)
-        if footer is None:
-            with self.open(file) as opened:
-                footer = self._read_footer(opened)
-        return footer
+        if footer is not None:
+            return footer
+        with self._footer_locks.setdefault(_identity(file), Lock()):
+            footer = self._known(file)
+            if footer is None:
+                with self.open(file) as opened:
+                    footer = self._read_footer(opened)
+            return footer
 
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Cache a footer that another process has read and counted."""
@@ -231,9 +238,9 @@ class ParquetSource:
         file = opened.file
         metadata = opened.parquet.metadata
         footer = _checked(Footer(metadata, opened.size_bytes, opened.etag), file)
-        self._footers.put(file, footer)
         self.count_bytes(opened, metadata.serialized_size)
         self._count_file(file)
+        self._footers.put(file, footer)  # counted before: another thread would count a cache hit
         return footer
 
     def count_bytes(self, opened: OpenParquet, size_bytes: int) -> None:
