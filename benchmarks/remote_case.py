@@ -11,7 +11,7 @@ from benchmarks.parameter import Checksum
 
 DOWNLOAD = "plain_download"
 LOCAL = "local_scan"
-_LEAST_SHARE = 0.8
+_MIN_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +120,6 @@ def missed(best: dict[str, dict[str, Sample]]) -> list[str]:
             targets.append(f"{case.title}: more requests than deltalake")
     if DOWNLOAD in best.get("all", {}):
         share = achievable_share(best["all"])
-        if share < _LEAST_SHARE:
+        if share < _MIN_SHARE:
             targets.append(f"all files: {share:.0%} of the achievable throughput, at least 80 %")
     return targets

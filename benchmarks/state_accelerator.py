@@ -25,7 +25,7 @@ from benchmarks.slow_store import depth
 
 _QUESTIONS = ("partition", "statistics", "all")
 _DELAY_MS, _MEGABYTES_PER_SECOND = 50, 100
-_MOST_ROUNDS = 5
+_MAX_ROUNDS = 5
 
 _WORKER = """
 import json, sys, time
@@ -148,8 +148,8 @@ def measure(files: int) -> list[str]:
                 missed.append(f"{question}: the state is slower on the local disk")
             if near.wall_s > far.wall_s:
                 missed.append(f"{question}: the state is slower on the slow store")
-            if question == "partition" and near.rounds > _MOST_ROUNDS:
-                missed.append(f"{question}: {near.rounds} round trips, not {_MOST_ROUNDS}")
+            if question == "partition" and near.rounds > _MAX_ROUNDS:
+                missed.append(f"{question}: {near.rounds} round trips, not {_MAX_ROUNDS}")
     return missed
 
 

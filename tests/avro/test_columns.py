@@ -125,7 +125,7 @@ def test_blocks_of_any_codec_are_decoded(codec: CodecName, records: list[Entry])
 def test_blocks_that_are_too_large_for_one_pass_are_counted_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(avro_columns, "_MOST_ROOM_BYTES", 0)
+    monkeypatch.setattr(avro_columns, "_MAX_ROOM_BYTES", 0)
     records = [entry(f"f{n}", stats="x" * n if n % 3 else None) for n in range(50)]
     blocks, header = parts(records, INDEXTABLES_ENTRY_SCHEMA, codec=Codec())
     names = [field["name"] for field in INDEXTABLES_ENTRY_SCHEMA["fields"]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.lake.action import statistics
 
-_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+_MIN, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
 def _bounds(low: Any, high: Any, *, rows: Any = 3, nulls: Any = 0) -> str:
@@ -19,7 +19,7 @@ ODD: Sequence[str] = (
     *('{"numRecords":3,"minValues":5,"maxValues":[],"nullCount":null}', '{"maxValues":{"id":20}}'),
     *(_bounds("1", "9"), _bounds(None, None), _bounds(True, False)),
     *(_bounds(1, 5, rows="3"), _bounds(1, 5, rows=None, nulls=None), _bounds(None, None, nulls=3)),
-    *(_bounds(1.5, 5.5), _bounds(0, 1 << 63), _bounds(_LEAST, _GREATEST)),
+    *(_bounds(1.5, 5.5), _bounds(0, 1 << 63), _bounds(_MIN, _GREATEST)),
     json.dumps(json.loads(statistics(4, low=5, high=9)), indent=2),
     statistics(4, low=5, high=9).removesuffix("}") + ',"tightBounds":false,"new":{"id":[1]}}',
     statistics(4, low=5, high=9)[:-9],
@@ -62,4 +62,4 @@ def _leaf(values: Any) -> dict[str, int | None] | None:
 
 def _integer(value: Any) -> int | None:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and _LEAST <= value <= _GREATEST else None
+    return value if whole and _MIN <= value <= _GREATEST else None

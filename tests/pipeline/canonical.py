@@ -6,7 +6,7 @@ from datafusion.substrait import Consumer, Producer, Serde
 from headrace.pipeline.analysis.session import Planned
 from headrace.pipeline.analysis.substrait import plan_bytes
 
-_MOST_READINGS = 50
+_MAX_READINGS = 50
 
 
 def check_canonical(context: SessionContext, planned: Planned) -> None:
@@ -19,7 +19,7 @@ def check_canonical(context: SessionContext, planned: Planned) -> None:
     raw = Producer.to_substrait_plan(optimized, context).encode()
     canonical = plan_bytes(planned.plan)
     of_raw, of_canonical = set[str](), set[str]()
-    for _ in range(_MOST_READINGS):
+    for _ in range(_MAX_READINGS):
         of_raw.add(_read_back(context, raw))
         of_canonical.add(_read_back(context, canonical))
         if of_raw & of_canonical:

@@ -21,7 +21,7 @@ FOLDER = os.environ.get("HEADRACE_TPCDS")
 QUERIES = [f"q{number:02}" for number in range(1, 100)]
 _LIMIT = re.compile(r"\bLIMIT\s+\d+\s*$")
 """The order of rows with equal keys is undefined, so all of them are compared."""
-_MOST_REFUSED = 2
+_MAX_REFUSED = 2
 
 pytestmark = pytest.mark.skipif(not FOLDER, reason="`make tpcds` runs these tests")
 
@@ -71,4 +71,4 @@ def test_a_query_is_equal_or_refused(
 
 
 def test_few_queries_are_refused(tally: Tally) -> None:
-    assert tally.refused <= _MOST_REFUSED
+    assert tally.refused <= _MAX_REFUSED

@@ -14,7 +14,7 @@ Records: TypeAlias = bytes | bytearray
 LARGEST_BLOCK_BYTES = 1 << 28
 """The maximum decompressed block size that this reader accepts; writers make about 100 kB."""
 
-_MOST_LEVEL = 22
+_MAX_LEVEL = 22
 _CHECKSUM_BYTES = 4
 _NO_ROOM = "write whole buffer"
 """cramjam's error text when the output does not fit into the buffer."""
@@ -36,8 +36,8 @@ class Codec(msgspec.Struct, frozen=True):
     level: int = 3
 
     def __post_init__(self) -> None:
-        if not 1 <= self.level <= _MOST_LEVEL:
-            raise ValueError(f"zstd has levels 1 to {_MOST_LEVEL}, not {self.level}")
+        if not 1 <= self.level <= _MAX_LEVEL:
+            raise ValueError(f"zstd has levels 1 to {_MAX_LEVEL}, not {self.level}")
 
     def compress(self, body: bytes) -> bytes:
         """Compress the records of a block."""

@@ -25,7 +25,7 @@ _NULL, _VALUE = write_long(0), write_long(1)
 """The branches of a union of null and one other type."""
 _END = b"\x00"
 """Ends a map or an array."""
-_LEAST_OF_LENGTH = np.array([1 << (7 * n) for n in range(1, 10)], np.uint64)
+_MIN_OF_LENGTH = np.array([1 << (7 * n) for n in range(1, 10)], np.uint64)
 """The least number that takes 2, 3, … 10 bytes."""
 
 
@@ -152,7 +152,7 @@ def _longs(values: npt.NDArray[np.int64]) -> Piece:
     if len(values) and values[0] == values[-1] and (values == values[0]).all():
         return write_long(int(values[0]))
     bits = (values << 1 ^ values >> 63).view(np.uint64)
-    lengths = 1 + np.searchsorted(_LEAST_OF_LENGTH, bits, side="right")
+    lengths = 1 + np.searchsorted(_MIN_OF_LENGTH, bits, side="right")
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     data = np.empty(int(offsets[-1]), np.uint8)

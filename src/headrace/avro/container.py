@@ -21,9 +21,9 @@ LARGEST_HEADER_BYTES = 1 << 26
 MOST_RECORDS = 1 << 24
 """The maximum number of records per block that this reader accepts; the format allows more."""
 
-_MOST_KEYS = 1 << 12
+_MAX_KEYS = 1 << 12
 _DEEPEST_SCHEMA = 24
-_MOST_TYPES = 4096
+_MAX_TYPES = 4096
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ def _entries(view: memoryview, at: int) -> tuple[dict[str, bytes], int]:
         if count < 0:
             count = -count
             _, at = read_long(view, at)
-        if count > _MOST_KEYS:
+        if count > _MAX_KEYS:
             raise ValueError(f"it claims {count} entries")
         for _ in range(count):
             key, at = _bytes(view, at)
@@ -207,7 +207,7 @@ def _schema(text: bytes, path: str) -> Schema:
         raise CorruptStateError(path=path, reason="its schema is not JSON") from error
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise CorruptStateError(path=path, reason="its schema is not a record schema")
-    if _count_types(schema, _DEEPEST_SCHEMA) > _MOST_TYPES:
+    if _count_types(schema, _DEEPEST_SCHEMA) > _MAX_TYPES:
         raise CorruptStateError(path=path, reason="its schema is too deep or too wide")
     if _has_zero_byte_items(schema):
         raise CorruptStateError(path=path, reason="its schema has arrays of zero-byte items")
@@ -217,14 +217,14 @@ def _schema(text: bytes, path: str) -> Schema:
 def _count_types(schema: Any, depth: int) -> int:
     """Count the JSON values of a schema; a schema that is too deep exceeds the limit."""
     if depth == 0:
-        return _MOST_TYPES + 1
+        return _MAX_TYPES + 1
     children = schema.values() if isinstance(schema, dict) else schema
     if not isinstance(schema, (dict, list)):
         return 1
     count = 1
     for child in children:
         count += _count_types(child, depth - 1)
-        if count > _MOST_TYPES:
+        if count > _MAX_TYPES:
             break
     return count
 

@@ -3,12 +3,12 @@
 `record` and `program` decode the integers inside records.
 """
 
-_MOST_BITS = 63
+_MAX_BITS = 63
 
 
 def write_long(value: int) -> bytes:
     """Encode a 64-bit integer."""
-    rest = (value << 1) ^ (value >> _MOST_BITS)
+    rest = (value << 1) ^ (value >> _MAX_BITS)
     out = bytearray()
     while rest > 0x7F:  # noqa: PLR2004
         out.append(0x80 | (rest & 0x7F))
@@ -32,8 +32,8 @@ def read_long(data: bytes | memoryview, at: int) -> tuple[int, int]:
         if byte < 0x80:  # noqa: PLR2004
             break
         shift += 7
-        if shift > _MOST_BITS:
+        if shift > _MAX_BITS:
             raise ValueError("a number has more than 64 bits")
-    if rest >> (_MOST_BITS + 1):
+    if rest >> (_MAX_BITS + 1):
         raise ValueError("a number has more than 64 bits")
     return (rest >> 1) ^ -(rest & 1), at

@@ -133,7 +133,7 @@ _MEMORY = Memory(most_free=96, small_bytes=1 << 14)
 """Enough for two batches of all fields, which have many small columns."""
 _SLACK_BYTES = 8
 """Padding, because the loop copies short strings in whole words."""
-_MOST_ROOM_BYTES = 64 << 20
+_MAX_ROOM_BYTES = 64 << 20
 """For larger input, values are counted first and only the needed memory is allocated."""
 
 _ARGUMENTS = (
@@ -148,7 +148,7 @@ _ARGUMENTS = (
 
 def fits_one_pass(size_bytes: int) -> bool:
     """Return whether bodies of this size are decoded without counting their values first."""
-    return size_bytes <= _MOST_ROOM_BYTES  # untouched memory costs nothing
+    return size_bytes <= _MAX_ROOM_BYTES  # untouched memory costs nothing
 
 
 def fill_columns(

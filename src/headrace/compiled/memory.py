@@ -16,7 +16,7 @@ _SMALL_BYTES = 1 << 17
 """Smaller blocks are not worth keeping."""
 _GRAIN_BYTES = 1 << 19
 """Sizes are rounded up to this, because requested sizes rarely repeat."""
-_MOST_FREE = 32
+_MAX_FREE = 32
 _LARGEST_WASTE = 2
 """A reused block may be at most this many times larger than requested."""
 
@@ -53,7 +53,7 @@ class Memory:
     It keeps up to `most_free` blocks that are not in use; those below `small_bytes` are not pooled.
     """
 
-    def __init__(self, *, most_free: int = _MOST_FREE, small_bytes: int = _SMALL_BYTES) -> None:
+    def __init__(self, *, most_free: int = _MAX_FREE, small_bytes: int = _SMALL_BYTES) -> None:
         self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=most_free)
         self._small_bytes = small_bytes
         self._is_retired = False

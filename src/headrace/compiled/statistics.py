@@ -20,7 +20,7 @@ from headrace.compiled.library import function
 Path: TypeAlias = tuple[str, ...]
 
 _LEVEL = 0
-_MOST_NODES = 64
+_MAX_NODES = 64
 _ARGUMENTS = (*[c_void_p] * 3, *[c_int64] * 3, c_void_p, c_int32)
 """Validity, offsets, data, data size, first document, document count, nodes, node count."""
 _NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
@@ -53,7 +53,7 @@ def read_leaf_columns(
     """
     read = function("headrace_leaves", *_ARGUMENTS)
     paths = _paths(types)
-    if read is None or len(paths) > _MOST_NODES or _need_escapes(paths):
+    if read is None or len(paths) > _MAX_NODES or _need_escapes(paths):
         return None
     columns = {path: _column(kind, texts) for path, kind in types.items()}
     nodes = (_Node * len(paths))(*(_node(path, paths, columns.get(path)) for path in paths))

@@ -16,7 +16,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 OFFSET_BYTES = 4
 _SLACK_BYTES = 32
 """As STEP in texts.c: words are copied in steps of this many bytes."""
-_MOST_WORD_BYTES = 1 << 22
+_MAX_WORD_BYTES = 1 << 22
 _KEPT = (c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p)
 _WORDS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 
@@ -50,7 +50,7 @@ def words_of(
     validity, offsets, data = words.buffers()
     longest = pc.max(pc.binary_length(words)).as_py() or 0
     capacity = len(codes) * longest + _SLACK_BYTES
-    if write is None or words.offset or data is None or capacity > _MOST_WORD_BYTES:
+    if write is None or words.offset or data is None or capacity > _MAX_WORD_BYTES:
         return None
     if validity is not None and words.null_count:
         return None

@@ -4,8 +4,8 @@ import threading
 
 from headrace.storage.store import Tail
 
-_LEAST_BYTES = 64 << 10
-_MOST_BYTES = 8 << 20
+_MIN_BYTES = 64 << 10
+_MAX_BYTES = 8 << 20
 _WHOLE_BYTES = 256 << 10
 """A file up to this size is read whole: that takes less time than another request."""
 _FILE_SHARE = 2048
@@ -22,7 +22,7 @@ class TailSize:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._share = 1 / _FILE_SHARE
-        self._least_bytes = _LEAST_BYTES
+        self._least_bytes = _MIN_BYTES
 
     def __reduce__(self) -> tuple[type["TailSize"], tuple[()]]:
         return TailSize, ()
@@ -32,7 +32,7 @@ class TailSize:
         if 0 < file_bytes <= _WHOLE_BYTES:
             return file_bytes
         size_bytes = max(self._least_bytes, int(file_bytes * self._share))
-        size_bytes = min(size_bytes, _MOST_BYTES)
+        size_bytes = min(size_bytes, _MAX_BYTES)
         return min(size_bytes, file_bytes) if file_bytes else size_bytes
 
     def learn_from(self, tail: Tail) -> None:
@@ -45,5 +45,5 @@ class TailSize:
         with self._lock:
             if footer_bytes > self.guess(file_bytes):
                 self._share = max(self._share, footer_bytes * _SPARE / max(file_bytes, 1))
-                if footer_bytes * _SPARE <= _MOST_BYTES:
+                if footer_bytes * _SPARE <= _MAX_BYTES:
                     self._least_bytes = max(self._least_bytes, int(footer_bytes * _SPARE))

@@ -23,7 +23,7 @@ from headrace.maintain.version_file import decode_actions
 from headrace.storage.store import ObjectMeta, WritableStore
 
 _HOUR_MS = 3_600_000
-_LEAST_HOURS = 24.0
+_MIN_HOURS = 24.0
 _DATA_FILE = re.compile(r"(?:^|/)part-[0-9A-Za-z_.-]+\.(?:split|parquet)$|\.split$")
 """The data files that IndexTables and Headrace write; nothing else is ever deleted."""
 _LOG_FILE = re.compile(r"(?P<version>\d{20})\.(?:json|checkpoint(?:\.[0-9a-zA-Z.]+)?\.json)")
@@ -83,7 +83,7 @@ def plan_purge(  # noqa: PLR0913  (the options of a purge)
         if error.code == "NOT_INDEXTABLES":
             raise
         raise CleanupRefusedError(table=store.root, path=home.root, reason=str(error)) from error
-    cutoff = now - max(older_than_hours, _LEAST_HOURS) * _HOUR_MS
+    cutoff = now - max(older_than_hours, _MIN_HOURS) * _HOUR_MS
     orphans = [
         meta for meta in _data_files(store) if meta.path not in referenced and _is_old(meta, cutoff)
     ]

@@ -17,7 +17,7 @@ from headrace.errors import InvalidArgumentError
 PREFIX = "spark.indextables.state."
 """The prefix of IndexTables names."""
 
-_MOST_LEVEL = 22
+_MAX_LEVEL = 22
 _ONE = 1
 
 
@@ -84,7 +84,7 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _LIMITS: tuple[tuple[str, float, float], ...] = (
-    ("compression_level", _ONE, _MOST_LEVEL),
+    ("compression_level", _ONE, _MAX_LEVEL),
     ("entries_per_manifest", _ONE, sys.maxsize),
     ("tombstone_threshold", 0, 1_000_000),
     ("max_manifests", 0, sys.maxsize),

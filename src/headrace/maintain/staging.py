@@ -35,7 +35,7 @@ from headrace.storage.store import PutMode, WritableStore
 
 WHOLE_BYTES = 8 << 20
 """Larger manifests are uploaded in parts."""
-_MOST_BYTES = (1 << 63) - 1
+_MAX_BYTES = (1 << 63) - 1
 """The largest number that a state can record."""
 INHERITED_VERSION = 0
 """The `addedAtVersion` of an entry whose version is that of the first state to reference it."""
@@ -217,7 +217,7 @@ def check_total(size_bytes: int) -> None:
     Raises:
         InvalidArgumentError: a state cannot record it.
     """
-    if not 0 <= size_bytes <= _MOST_BYTES:
+    if not 0 <= size_bytes <= _MAX_BYTES:
         reason = f"the sizes add up to {size_bytes}, which a state cannot record"
         raise InvalidArgumentError(argument="adds", reason=reason)
 

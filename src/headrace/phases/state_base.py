@@ -27,7 +27,7 @@ from headrace.protocol.state import StateManifest, decode_anchor
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-_MOST_COMMITS = 4096
+_MAX_COMMITS = 4096
 """The most versions that a state may be old; an older state costs more than it saves."""
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -58,7 +58,7 @@ def hinted_version(
 
 def first_to_list(checkpoint_version: int, state_version: int | None) -> int:
     """Return the version from which the log is listed: that of the checkpoint, or of the state."""
-    if state_version is None or state_version < checkpoint_version - _MOST_COMMITS:
+    if state_version is None or state_version < checkpoint_version - _MAX_COMMITS:
         return checkpoint_version
     return min(checkpoint_version, state_version)
 

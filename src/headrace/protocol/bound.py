@@ -22,7 +22,7 @@ _DOUBLE_DIGITS = 14
 
 _DOUBLE_ERROR = light.scalar(Decimal(10) ** -_DOUBLE_DIGITS, pa.decimal256(_DOUBLE_DIGITS, 14))
 
-_LEAST_LONG, _GREATEST_LONG = Decimal(-(2**63)), Decimal(2**63 - 1)
+_MIN_LONG, _GREATEST_LONG = Decimal(-(2**63)), Decimal(2**63 - 1)
 _LONG_DIGITS = 19
 
 
@@ -32,7 +32,7 @@ def lower_bound(minimum: pa.Array, data_type: DataType) -> pa.Array:
         case PrimitiveType("float" | "double"):
             return _without_nan(minimum)
         case DecimalType(precision) if precision > _DOUBLE_DIGITS:
-            exact, margin = _with_margin(_unclipped(minimum, _LEAST_LONG))
+            exact, margin = _with_margin(_unclipped(minimum, _MIN_LONG))
             return pc.subtract(exact, margin)
         case _:
             return minimum

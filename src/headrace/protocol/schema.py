@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 
 T = TypeVar("T")
 NameIndex: TypeAlias = dict[str, list[tuple[str, T]]]
@@ -208,9 +208,9 @@ def _data_type(spec: Any) -> DataType:
 def _decimal(spec: str) -> DecimalType:
     precision, _, scale = spec[len("decimal") :].strip("() ").partition(",")
     decimal = DecimalType(int(precision or 10), int(scale or 0))
-    if not 0 <= decimal.scale <= decimal.precision <= _MOST_DIGITS or not decimal.precision:
+    if not 0 <= decimal.scale <= decimal.precision <= _MAX_DIGITS or not decimal.precision:
         raise ValueError(
-            f"the schema has a type {spec}, and decimals have 1 to {_MOST_DIGITS} digits"
+            f"the schema has a type {spec}, and decimals have 1 to {_MAX_DIGITS} digits"
         )
     return decimal
 

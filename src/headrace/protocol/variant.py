@@ -17,8 +17,8 @@ NULL = b"\x00"
 """The variant null, which differs from a missing value."""
 
 _SHORT_STRING, _OBJECT, _ARRAY = 1, 2, 3
-_MOST_SHORT = 63
-_MOST_SMALL = 255
+_MAX_SHORT = 63
+_MAX_SMALL = 255
 _INTEGERS = ((3, 1), (4, 2), (5, 4), (6, 8))
 _DECIMALS = ((8, 4, 9), (9, 8, 18), (10, 16, 38))
 
@@ -59,7 +59,7 @@ def encode_decimal(value: Decimal) -> bytes:
 def encode_text(value: str) -> bytes:
     """Encode a string."""
     raw = value.encode()
-    if len(raw) <= _MOST_SHORT:
+    if len(raw) <= _MAX_SHORT:
         return bytes([len(raw) << 2 | _SHORT_STRING]) + raw
     return bytes([16 << 2]) + len(raw).to_bytes(4, "little") + raw
 
@@ -78,7 +78,7 @@ def fixed(kind: int, layout: str) -> Encode:
 def encode_array(elements: Sequence[bytes]) -> bytes:
     """Encode an array of encoded values."""
     size = _width(sum(map(len, elements)))
-    is_large = len(elements) > _MOST_SMALL
+    is_large = len(elements) > _MAX_SMALL
     header = (size - 1 | is_large << 2) << 2 | _ARRAY
     count = len(elements).to_bytes(4 if is_large else 1, "little")
     return bytes([header]) + count + _offsets(elements, size) + b"".join(elements)
@@ -99,7 +99,7 @@ def encode_object(fields: dict[str, bytes], metadata: bytes) -> bytes:
     numbers = [ids[name] for name in names]
     id_size = _width(max(numbers, default=0))
     size = _width(sum(map(len, values)))
-    is_large = len(names) > _MOST_SMALL
+    is_large = len(names) > _MAX_SMALL
     header = (size - 1 | id_size - 1 << 2 | is_large << 4) << 2 | _OBJECT
     count = len(names).to_bytes(4 if is_large else 1, "little")
     listed = b"".join(number.to_bytes(id_size, "little") for number in numbers)

@@ -25,10 +25,10 @@ from headrace.rows.reading import ReadLeafColumn
 from headrace.rows.stored_rows import StoredRows
 from headrace.storage.local_file import find_local_file
 
-_MOST_KINDS = 8
+_MAX_KINDS = 8
 """The maximum number of kinds to remember; Arrow reads files of further kinds."""
-_MOST_DECLINED = 32
-_MOST_COLUMNS = 256
+_MAX_DECLINED = 32
+_MAX_COLUMNS = 256
 _ROW_BYTES = 16
 """Initial buffer size for text, per row."""
 _LARGEST_PAGE_BYTES = 1 << 26
@@ -54,8 +54,8 @@ class AlikeFiles:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the last `_MOST_DECLINED` files were all declined; no further file is tried."""
-        return self._declined >= _MOST_DECLINED
+        """Whether the last `_MAX_DECLINED` files were all declined; no further file is tried."""
+        return self._declined >= _MAX_DECLINED
 
     def note(self, *, was_decoded: bool) -> None:
         """Record whether a file was decoded or declined."""
@@ -69,7 +69,7 @@ class AlikeFiles:
         """Return how to decode a file, or None if Arrow must."""
         key = footer.kind(content)
         if key not in self._kinds:
-            if len(self._kinds) >= _MOST_KINDS:
+            if len(self._kinds) >= _MAX_KINDS:
                 return None
             self._kinds[key] = self._learn(file, content)
         return self._kinds[key]
@@ -104,7 +104,7 @@ class AppendedRows:
         self._source = source
         self._alike = alike
         self._expected_files = files
-        self._footer = Footer.for_columns(_MOST_COLUMNS)
+        self._footer = Footer.for_columns(_MAX_COLUMNS)
         self._footer_ref = byref(self._footer)
         self._columns: _Columns | None = None
         self._kind: FileKind | None = None

@@ -16,7 +16,7 @@ COPY_STEP_BYTES = 32
 """As COPY_STEP in columns.h: short texts are copied in steps of this size."""
 _SPARE = 1.1
 """Spare room for rows that are longer than average."""
-_MOST_EXPECTED_BYTES = 1 << 26
+_MAX_EXPECTED_BYTES = 1 << 26
 """The limit for the first allocation, as footers can lie; the buffer grows on demand."""
 _FEWEST_MEASURED_ROWS = 1000
 _LARGEST_OFFSET = 2**31 - 1
@@ -63,7 +63,7 @@ class ChunkOutput:
             self._offsets = pa.allocate_buffer((count + 1) * _OFFSET_BYTES)
             np.frombuffer(self._offsets, np.int32, 1)[0] = 0
             expected = int(count * row_bytes * _SPARE) + COPY_STEP_BYTES
-            size = min(expected, _MOST_EXPECTED_BYTES)
+            size = min(expected, _MAX_EXPECTED_BYTES)
         self._out = pa.allocate_buffer(size, resizable=True)
         self.state = Batch(
             rows=rows,

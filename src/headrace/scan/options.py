@@ -63,15 +63,15 @@ _ENUMS: dict[str, type[StrEnum]] = {
     "tripwire": Tripwire,
     "fallback": Fallback,
 }
-_LEAST = {"memory_limit_bytes": 0, "retry_backoff_ms": 0}
-_MOST = (1 << 31) - 1
+_MIN = {"memory_limit_bytes": 0, "retry_backoff_ms": 0}
+_MAX = (1 << 31) - 1
 """Larger than any useful value, and within the limits of all libraries used."""
-_MOST_BYTES = (1 << 63) - 1
+_MAX_BYTES = (1 << 63) - 1
 
 
 def _check_number(name: str, value: Any) -> None:
-    least = _LEAST.get(name, 1)
-    most = _MOST_BYTES if name.endswith("_bytes") else _MOST
+    least = _MIN.get(name, 1)
+    most = _MAX_BYTES if name.endswith("_bytes") else _MAX
     if not isinstance(value, int) or isinstance(value, bool):
         reason = f"it must be a whole number, not {value!r}"
     elif value < least:

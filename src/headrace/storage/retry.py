@@ -13,7 +13,7 @@ from headrace.storage.failure import storage_errors
 
 T = TypeVar("T")
 
-_MOST_DOUBLINGS = 20
+_MAX_DOUBLINGS = 20
 _THROTTLED = 3
 """When the store throttles, delays and the number of attempts are multiplied by this factor."""
 
@@ -81,5 +81,5 @@ class Retrier(msgspec.Struct, frozen=True, kw_only=True):
 
     def _delay_s(self, attempt: int) -> float:
         """Return a delay between half and all of the backoff, so that retries spread out."""
-        longest_ms = self.policy.backoff_ms << min(attempt - 1, _MOST_DOUBLINGS)
+        longest_ms = self.policy.backoff_ms << min(attempt - 1, _MAX_DOUBLINGS)
         return longest_ms * (1 + self.jitter()) / 2000

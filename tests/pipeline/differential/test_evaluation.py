@@ -64,8 +64,8 @@ _CONSTANTS_IN_BRANCHES = [
     "SELECT NULL + (1 DIV 0) AS a, CASE WHEN TRUE THEN 1 ELSE 1 DIV 0 END AS b FROM everyday",
     "SELECT k FROM everyday WHERE TRUE OR ((1 DIV 0) = 1)",
 ]
-_MOST = "9" * 32 + ".999999"
-_SUMS = f"FROM VALUES (1, {_MOST}BD), (1, {_MOST}BD), (1, -{_MOST}BD), (1, -{_MOST}BD) AS v(g, d)"
+_MAX = "9" * 32 + ".999999"
+_SUMS = f"FROM VALUES (1, {_MAX}BD), (1, {_MAX}BD), (1, -{_MAX}BD), (1, -{_MAX}BD) AS v(g, d)"
 _TINY = "FROM VALUES (1E-100D, 1E-100D), (2E-100D, 2E-100D), (4E-100D, 3E-100D) AS v(a, b)"
 """The products of their moments underflow to zero."""
 _JSON = [
@@ -199,7 +199,7 @@ def test_a_constant_in_a_branch_raises_only_where_a_row_needs_it(sql: str, sessi
         "SELECT k, negative(((l - big) + (l + dec))) AS a FROM extreme",
         "SELECT k, -big AS a, -(-big) AS c, abs(-big) AS d FROM extreme WHERE k > 2",
         "SELECT -big AS a FROM extreme WHERE k = 1",
-        f"SELECT -{_MOST}BD AS a, - {_MOST} AS b, -(1{_MOST[1:]}) AS c",
+        f"SELECT -{_MAX}BD AS a, - {_MAX} AS b, -(1{_MAX[1:]}) AS c",
         "SELECT abs(big) AS a FROM extreme WHERE k <> 2",
         "SELECT abs(big) AS a FROM extreme WHERE k = 2",
         "SELECT corr(d, 0) AS a, corr(0, d) AS b, corr(d, k) AS c FROM extreme",

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.pipeline.translation.zone import find_zone, zone_names
 
-_LEAST, _MOST = -9_223_372_036_854, 9_223_372_036_854
+_MIN, _MAX = -9_223_372_036_854, 9_223_372_036_854
 """The range of a TIMESTAMP, in seconds."""
 
 
@@ -21,7 +21,7 @@ def moments_of(name: str, chance: random.Random) -> list[int]:
     near = chance.sample(changes, min(len(changes), 6)) + changes[:2] + changes[-1:]
     local = [moment + chance.choice(zone.offsets.tolist()) for moment in near]
     edges = [moment + step for moment in (*near, *local) for step in (-1, 0)]
-    return [*edges, *(chance.randint(_LEAST + 90_000, _MOST - 90_000) for _ in range(2))]
+    return [*edges, *(chance.randint(_MIN + 90_000, _MAX - 90_000) for _ in range(2))]
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import keep_mask
 from headrace.storage.byte_range import ByteRange
 
-_MOST_EXPECTED = 4
+_MAX_EXPECTED = 4
 """Footers to prefetch; with more, some would be evicted before their use."""
 _FIRST_ROW_GROUPS = 4
 """Row groups of remote files to request at first. Each one taken allows one more ahead."""
@@ -84,7 +84,7 @@ class ArrowColumnar:
         elif files and self._footer_thread is None and self._context.settings.leaf_parallelism > 1:
             self._footer_thread = threading.Thread(
                 target=self._read_footers,
-                args=(files[:_MOST_EXPECTED],),
+                args=(files[:_MAX_EXPECTED],),
                 name="headrace-footer",
                 daemon=True,
             )

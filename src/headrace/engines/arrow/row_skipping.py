@@ -17,8 +17,8 @@ from headrace.protocol import light
 from headrace.protocol.action import Add
 from headrace.replay.skipping import keep_mask
 
-_MOST_ROWS = 1 << 12
-_MOST_BATCHES = 64
+_MAX_ROWS = 1 << 12
+_MAX_BATCHES = 64
 _GROWTH = 4
 
 
@@ -35,9 +35,9 @@ def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]
         for batch in batches:
             group.append(batch)
             rows += len(batch)
-            if len(group) >= most_batches or rows >= _MOST_ROWS:
+            if len(group) >= most_batches or rows >= _MAX_ROWS:
                 yield group
-                group, rows, most_batches = [], 0, min(most_batches * _GROWTH, _MOST_BATCHES)
+                group, rows, most_batches = [], 0, min(most_batches * _GROWTH, _MAX_BATCHES)
     except HeadraceError:
         if group:
             yield group

@@ -29,7 +29,7 @@ from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.table_call import parse_table_call, table_calls_in
 from headrace.pipeline.translation.time_cast import UTC_NAMES
 
-_MOST_PREDICATES = 16
+_MAX_PREDICATES = 16
 """With more distinct predicates, combining them would prune little and cost much."""
 
 
@@ -46,7 +46,7 @@ class RelationReads(msgspec.Struct):
     def add(self, reads: "RelationReads") -> None:
         """Merge what another view reads from the same relation."""
         known = {str(predicate): predicate for predicate in (*self.predicates, *reads.predicates)}
-        needs_all = None in known.values() or len(known) > _MOST_PREDICATES
+        needs_all = None in known.values() or len(known) > _MAX_PREDICATES
         self.predicates = [None] if needs_all else [*known.values()]
         self.filters |= reads.filters
         both = self.columns is not None and reads.columns is not None

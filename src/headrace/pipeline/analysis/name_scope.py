@@ -180,12 +180,12 @@ def has_variant(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind)) and has_variant(kind.value_type)
 
 
-_MOST_LISTED = 8
+_MAX_LISTED = 8
 
 
 def listed(reason: str, known: Sequence[str]) -> str:
     """Append the known names to a reason, if they are few."""
-    return f"{reason} ({', '.join(known)})" if 0 < len(known) <= _MOST_LISTED else reason
+    return f"{reason} ({', '.join(known)})" if 0 < len(known) <= _MAX_LISTED else reason
 
 
 def nearest_name(name: str, known: Sequence[str]) -> str | None:

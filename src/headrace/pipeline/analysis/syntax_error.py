@@ -25,7 +25,7 @@ _WORDS = (
     *("BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN", "STRING", "BINARY", "DECIMAL", "DOUBLE"),
     *("FLOAT", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "ARRAY", "MAP", "STRUCT"),
 )
-_LEAST_SIMILARITY = 0.75
+_MIN_SIMILARITY = 0.75
 _COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
@@ -43,7 +43,7 @@ def syntax_error(
         column = max(1, column - len(details.get("highlight") or "") + 1)
         near = [words[i] for place in places for i in (place, place - 1) if i >= 0] + [*words[:1]]
         for word in near:
-            close = get_close_matches(word.text.upper(), _WORDS, n=1, cutoff=_LEAST_SIMILARITY)
+            close = get_close_matches(word.text.upper(), _WORDS, n=1, cutoff=_MIN_SIMILARITY)
             if close and close[0] != word.text.upper():
                 hint = f"; did you mean {close[0]}?"
                 line, column = line_and_column(sql, word.start)

@@ -22,7 +22,7 @@ GENERATORS = frozenset(
     {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer"}
     | {"stack"}
 )
-_MOST_NUMBERS = 1_000_000
+_MAX_NUMBERS = 1_000_000
 GENERATED = "__generated"
 """The relation of a generator in the SELECT list; authors cannot use this name."""
 
@@ -164,8 +164,8 @@ def counted_rows(compiler: Compiler, node: exp.Anonymous) -> Typed:
     if len(numbers) == 1:
         numbers = [0, *numbers]
     step = numbers[2] if len(numbers) > 2 else 1  # noqa: PLR2004
-    if step == 0 or len(range(numbers[0], numbers[1], step)) > _MOST_NUMBERS:
-        raise unsupported(node, f"the catalogue has range only for up to {_MOST_NUMBERS:,} rows")
+    if step == 0 or len(range(numbers[0], numbers[1], step)) > _MAX_NUMBERS:
+        raise unsupported(node, f"the catalogue has range only for up to {_MAX_NUMBERS:,} rows")
     kind = t.array_of(pa.struct([pa.field("id", t.LONG)]))
     parameters = tuple(str(number) for number in (*numbers[:2], step))
     return call("counted", kind, literal_int(0), parameters=parameters)

@@ -26,7 +26,7 @@ from headrace.pipeline.translation.typed import Typed, identifier, literal_int, 
 PlaceOf: TypeAlias = Callable[[exp.Expr], int]
 """Returns the position of a key among all keys of the clause."""
 
-_MOST_SETS = 512
+_MAX_SETS = 512
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _WITH = ("rollup", "cube", "grouping_sets")
 
@@ -75,8 +75,8 @@ def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping
         return list(keys).index(value.text)
 
     sets = _sets_of(group, place_of)
-    if len(sets) > _MOST_SETS:
-        raise unsupported(group, f"it has more than {_MOST_SETS} grouping sets")
+    if len(sets) > _MAX_SETS:
+        raise unsupported(group, f"it has more than {_MAX_SETS} grouping sets")
     texts = list(keys)
     if any(key in text for key in texts for text in texts if key is not text):
         raise unsupported(group, "a key of a grouping set is part of another key")

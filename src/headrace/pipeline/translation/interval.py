@@ -35,7 +35,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _SECONDS = re.compile(r"([+-]?)(\d{1,12})(?:\.(\d{1,9}))?", re.ASCII)
 _YEARS = re.compile(r"([+-]?)(\d{1,9})-(\d{1,2})", re.ASCII)
 _SEPARATORS = {"HOUR": " ", "MINUTE": ":", "SECOND": ":"}
-_MOST = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
+_MAX = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
 
 
 def literal_interval(node: exp.Interval) -> Typed | None:
@@ -86,7 +86,7 @@ def _span(text: str, first: str, last: str, sign: int) -> Typed | None:
         return None
     total = int(match[2]) * _UNITS_US[first]
     for field, digits in zip(lower, match.groups()[2:], strict=False):
-        if int(digits) > _MOST[field]:
+        if int(digits) > _MAX[field]:
             return None
         total += int(digits) * _UNITS_US[field]
     total += int((match.groups()[-1] or "")[:6].ljust(6, "0"))

@@ -16,7 +16,7 @@ import numpy as np
 T = TypeVar("T")
 _DOUBLE = (53, 1023)
 _FLOAT = (24, 127)
-_LEAST_PLAIN, _LEAST_SCIENTIFIC = -3, 7
+_MIN_PLAIN, _MIN_SCIENTIFIC = -3, 7
 """The least exponents at which a number is written without and with an exponent."""
 
 
@@ -79,9 +79,9 @@ def _text(value: float, kind: type[np.floating], form: tuple[int, int]) -> str:
 
 def _written(digits: str, exponent: int) -> str:
     """Place the decimal point as Java does; `exponent` is that of the first digit."""
-    if _LEAST_PLAIN <= exponent < 0:
+    if _MIN_PLAIN <= exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
-    if 0 <= exponent < _LEAST_SCIENTIFIC:
+    if 0 <= exponent < _MIN_SCIENTIFIC:
         whole = digits[: exponent + 1].ljust(exponent + 1, "0")
         return f"{whole}.{digits[exponent + 1 :] or '0'}"
     return f"{digits[0]}.{digits[1:] or '0'}E{exponent}"
@@ -168,7 +168,7 @@ def _fraction_digits(
         exponent -= 1
     else:
         digits = str(digit)
-    if exponent < _LEAST_PLAIN or exponent > _LEAST_SCIENTIFIC:
+    if exponent < _MIN_PLAIN or exponent > _MIN_SCIENTIFIC:
         low = high = False
     while not low and not high:
         digit, top = divmod(top, bottom)

@@ -17,7 +17,7 @@ TIMESTAMP, TIMESTAMP_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 INTEGERS = (BYTE, SHORT, INT, LONG)
 _DIGITS = {BYTE: 3, SHORT: 5, INT: 10, LONG: 20}
 MOST_DIGITS = 38
-_LEAST_SCALE = 6
+_MIN_SCALE = 6
 """The scale that Spark keeps when a result has more digits than fit."""
 
 
@@ -88,7 +88,7 @@ def adjusted(precision: int, scale: int) -> pa.DataType:
     if precision <= MOST_DIGITS:
         return pa.decimal128(precision, scale)
     whole = precision - scale
-    final_scale = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
+    final_scale = max(MOST_DIGITS - whole, min(scale, _MIN_SCALE))
     return pa.decimal128(MOST_DIGITS, final_scale)
 
 

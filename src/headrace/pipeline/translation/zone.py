@@ -16,7 +16,7 @@ import numpy as np
 _CYCLE_YEARS = 400
 _CYCLE_SECONDS = 146_097 * 86_400
 """The calendar, with its days of the week, repeats after this time."""
-_MOST_OFFSET = 18 * 3600
+_MAX_OFFSET = 18 * 3600
 _ONE_DIGIT_HOUR = re.compile(r"([+-])(\d):", re.ASCII)
 _ONE_DIGIT_MINUTE = re.compile(r"([+-])(\d\d):(\d)$", re.ASCII)
 _OFFSET = re.compile(
@@ -146,6 +146,6 @@ def _parse_offset(text: str) -> int | None:
     hours = int(match[2] or match[3])
     minutes, seconds = int(match[4] or match[6] or 0), int(match[5] or match[7] or 0)
     total = hours * 3600 + minutes * 60 + seconds
-    if minutes > 59 or seconds > 59 or total > _MOST_OFFSET:  # noqa: PLR2004
+    if minutes > 59 or seconds > 59 or total > _MAX_OFFSET:  # noqa: PLR2004
         return None
     return -total if match[1] == "-" else total

@@ -32,8 +32,8 @@ from headrace.storage.ranged import read_into
 
 _LARGEST_KEYS_BYTES = 256 << 10
 _LARGEST_VALUES_BYTES = 8 << 20
-_MOST_TEXTS = 1 << 16
-_MOST_IN_A_PAGE = 1 << 24
+_MAX_TEXTS = 1 << 16
+_MAX_IN_A_PAGE = 1 << 24
 _UNUSUAL = (
     ValueError,
     IndexError,
@@ -283,13 +283,13 @@ def _pages(data: Bytes, codec: Codec) -> Iterator[Page]:
 
 
 def _texts(page: Page) -> list[str]:
-    if not page.is_dictionary or page.count > _MOST_TEXTS:
+    if not page.is_dictionary or page.count > _MAX_TEXTS:
         raise ValueError("there is no dictionary, or a large one")
     return plain_values(page.values, page.count, BYTE_ARRAY)
 
 
 def _check_size(page: Page) -> None:
-    if page.count > _MOST_IN_A_PAGE:
+    if page.count > _MAX_IN_A_PAGE:
         raise ValueError("the page is too large for this reader")
 
 

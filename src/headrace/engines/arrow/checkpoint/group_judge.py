@@ -31,8 +31,8 @@ from headrace.replay.skipping import SplitPredicate
 
 PARTITION_VALUES = "add.partitionValues"
 _MASK_BATCH_ROWS = 1 << 15
-_FIRST_READ, _MOST_READ_AT_ONCE = 4, 32
-_MOST_BYTES_AT_ONCE = 16 << 20
+_FIRST_READ, _MAX_READ_AT_ONCE = 4, 32
+_MAX_BYTES_AT_ONCE = 16 << 20
 """The largest read of partition values of a remote file."""
 
 
@@ -131,7 +131,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             start, size = 0, _FIRST_READ
             while start < len(groups):
                 yield from self._with_values(opened, footer, groups[start : start + size])
-                start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
+                start, size = start + size, min(size * 4, _MAX_READ_AT_ONCE)
         else:
             for some in _cut(groups, [footer.compressed_bytes(g, leaf_columns) for g in groups]):
                 opened.drop()
@@ -256,7 +256,7 @@ def _cut(groups: Sequence[int], sizes_bytes: Sequence[int]) -> Iterator[list[int
     """Divide the groups, in order, into parts of a limited total size."""
     some, total_bytes = list[int](), 0
     for group, size_bytes in zip(groups, sizes_bytes, strict=True):
-        if some and total_bytes + size_bytes > _MOST_BYTES_AT_ONCE:
+        if some and total_bytes + size_bytes > _MAX_BYTES_AT_ONCE:
             yield some
             some, total_bytes = [], 0
         some.append(group)

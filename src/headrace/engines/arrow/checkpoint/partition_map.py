@@ -23,7 +23,7 @@ from headrace.engines.arrow.checkpoint.coded_map import CodedMaps, MapPages, Pag
 from headrace.engines.arrow.checkpoint.partition_verdicts import PartitionTexts, PartitionVerdicts
 from headrace.protocol import light
 
-_MOST_COMBINATIONS = 1 << 16
+_MAX_COMBINATIONS = 1 << 16
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         verdicts = []
         for part in conjuncts:
             sizes = (len(texts),) * len(part.names)
-            if prod(sizes) > _MOST_COMBINATIONS or any(names.count(n) != 1 for n in part.names):
+            if prod(sizes) > _MAX_COMBINATIONS or any(names.count(n) != 1 for n in part.names):
                 return None
             combinations = list(product(texts, repeat=len(part.names)))
             table = np.array(part.on(combinations), dtype=np.bool_).reshape(sizes)

@@ -17,7 +17,7 @@ from headrace.replay.skipping import SplitPredicate, keep_mask, split_predicate
 
 Combination: TypeAlias = tuple[str | None, ...]
 
-_MOST_REMEMBERED = 1 << 16
+_MAX_REMEMBERED = 1 << 16
 
 
 class PartitionTexts(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class PartitionVerdicts:
         """Return whether files with these values, in the order of `names`, may match."""
         known = self._known
         new = {combination for combination in combinations if combination not in known}
-        if new and len(known) + len(new) > _MOST_REMEMBERED:
+        if new and len(known) + len(new) > _MAX_REMEMBERED:
             known = self._known = {}
             new = set(combinations)
         if new:

@@ -22,7 +22,7 @@ MOST_BITS = 16
 _LONGEST_PACKED = 63
 """Groups of eight in a packed run: writers stop there, since the header then fits one byte."""
 _LONGEST_HEAD = _LONGEST_PACKED << 1 | 1
-_MOST_IN_HEAD = 2**32 - 1
+_MAX_IN_HEAD = 2**32 - 1
 
 
 def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
@@ -64,7 +64,7 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
         head, at = read_varint(data, at)
         size = (head >> 1) * width if head & 1 else (width + 7) // 8
         run = data[at : at + size]
-        if len(run) < size or not 1 < head <= _MOST_IN_HEAD:
+        if len(run) < size or not 1 < head <= _MAX_IN_HEAD:
             raise ValueError("the numbers end too early, or a run is damaged")
         if head & 1:
             yield run

@@ -23,13 +23,13 @@ from headrace.storage.ranged import read_into
 _READ_BYTES = 1 << 19
 _SPARE = 1.1
 """Room for rows that are longer than the average one."""
-_MOST_EXPECTED_BYTES = 1 << 26
+_MAX_EXPECTED_BYTES = 1 << 26
 """A footer may claim anything; the buffer grows when more data arrives."""
 _LARGEST_PAGE_BYTES = 1 << 29
-_MOST_BYTES = 2**31 - 1
+_MAX_BYTES = 2**31 - 1
 """The largest offset of a column."""
 _FEWEST_BYTES = 1 << 10
-_MOST_WORDS = 1 << 16
+_MAX_WORDS = 1 << 16
 
 
 class Texts(msgspec.Struct, frozen=True):
@@ -80,8 +80,8 @@ class TextColumn:
                 case Status.MORE_WORDS:
                     self._words = self._room(state.needed)
                     state.words, state.words_room = self._words.address, len(self._words)
-                    self._starts = np.empty(_MOST_WORDS, dtype=np.int32)
-                    state.word_starts, state.most_words = self._starts.ctypes.data, _MOST_WORDS
+                    self._starts = np.empty(_MAX_WORDS, dtype=np.int32)
+                    state.word_starts, state.most_words = self._starts.ctypes.data, _MAX_WORDS
                 case Status.MORE_OUT:
                     builder.grow()
                 case Status.DECOMPRESS_PAGE:
@@ -138,7 +138,7 @@ class _TextsBuilder:
         self._offsets = memory.block((count + 1) * OFFSET_BYTES)
         self._ends = self._offsets.bytes[: (count + 1) * OFFSET_BYTES].view(np.int32)
         self._ends[0] = 0
-        expected = min(int(count * row_bytes), _MOST_EXPECTED_BYTES)
+        expected = min(int(count * row_bytes), _MAX_EXPECTED_BYTES)
         self._bytes = memory.block(max(expected, _FEWEST_BYTES))
         self.state = Rows(
             rows=rows,
@@ -155,7 +155,7 @@ class _TextsBuilder:
         Raises:
             ValueError: they exceed the limit of an Arrow column.
         """
-        if len(self._bytes) >= _MOST_BYTES:
+        if len(self._bytes) >= _MAX_BYTES:
             raise ValueError("the strings exceed the limit of an Arrow column")
         larger, used = self._memory.block(2 * len(self._bytes)), self._used
         larger.bytes[:used] = self._bytes.bytes[:used]
@@ -179,5 +179,5 @@ class _TextsBuilder:
     def _set_capacity(self) -> None:
         self.state.out, self.state.capacity = (
             self._bytes.address,
-            min(len(self._bytes), _MOST_BYTES),
+            min(len(self._bytes), _MAX_BYTES),
         )

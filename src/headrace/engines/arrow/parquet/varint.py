@@ -1,6 +1,6 @@
 """Decodes variable-length unsigned integers, as used by Thrift, Parquet and Snappy."""
 
-_MOST_BITS = 64
+_MAX_BITS = 64
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
@@ -12,7 +12,7 @@ def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     """
     value = shift = 0
     while True:
-        if shift > _MOST_BITS:
+        if shift > _MAX_BITS:
             raise ValueError("an integer does not end")
         byte = data[at]
         at += 1

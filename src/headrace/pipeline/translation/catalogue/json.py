@@ -31,7 +31,7 @@ _WRITABLE = (
     t.DATE,
 )
 _READABLE = (t.BOOLEAN, t.INT, t.LONG, t.DOUBLE, t.STRING)
-_MOST_PLAIN_SCALE = 6
+_MAX_PLAIN_SCALE = 6
 
 
 def json_path(written: str) -> list[str | int] | None:
@@ -136,7 +136,7 @@ def _is_writable(kind: pa.DataType) -> bool:
     if pa.types.is_struct(kind):
         return all(_is_writable(field.type) for field in kind)
     if t.is_decimal(kind):
-        return int(kind.scale) <= _MOST_PLAIN_SCALE
+        return int(kind.scale) <= _MAX_PLAIN_SCALE
     return kind in _WRITABLE
 
 

@@ -10,7 +10,7 @@ from headrace.pipeline.translation.kernels.row import by_distinct
 
 _BUCKET = 32_768
 """The number of bits of one Spark bitmap."""
-_MOST_EXPONENT, _MOST_BASE, _DOUBLE_BITS = 64, 1 << 32, 53
+_MAX_EXPONENT, _MAX_BASE, _DOUBLE_BITS = 64, 1 << 32, 53
 
 
 @kernel
@@ -55,7 +55,7 @@ def exact_power(call: KernelCall, bases: pa.Array, exponents: pa.Array) -> pa.Ar
     def power(base: int, exponent: int) -> float:
         if exponent == 0:
             return 1.0
-        if 0 < exponent <= _MOST_EXPONENT and abs(base) <= _MOST_BASE:
+        if 0 < exponent <= _MAX_EXPONENT and abs(base) <= _MAX_BASE:
             result = base**exponent
             if result.bit_length() <= _DOUBLE_BITS:
                 return float(result)

@@ -21,7 +21,7 @@ _HEX_NUMBER = re.compile(
     r"[pP](?P<power>[+-]?\d+)[dDfF]?",
     re.ASCII,
 )
-_LEAST_POWER, _MOST_POWER = -1200, 1100
+_MIN_POWER, _MAX_POWER = -1200, 1100
 """Powers of two beyond which a float is zero or infinite."""
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
@@ -91,9 +91,9 @@ def _as_decimal(match: re.Match[str]) -> str:
     digits = int(_hex_digits(match), 16)
     power = int(match["power"]) - 4 * len(match["part"] or "")
     highest = digits.bit_length() + power
-    if not digits or highest < _LEAST_POWER:
+    if not digits or highest < _MIN_POWER:
         return match["sign"] + "0"
-    if highest > _MOST_POWER:
+    if highest > _MAX_POWER:
         return match["sign"] + "1e999"
     exact = Context(prec=5000).multiply(Decimal(digits), Context(prec=5000).power(2, power))
     return f"{match['sign']}{exact}"

@@ -14,7 +14,7 @@ from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.body import evaluate
 from headrace.pipeline.translation.kernels.ragged import Ragged, arrays_of, check_keys, maps_of
 
-_MOST_INSERTED = 31
+_MAX_INSERTED = 31
 """Java sorts longer arrays in several runs."""
 
 
@@ -162,7 +162,7 @@ def _java_order(square: Any, missing: Any) -> Any:
     It takes the initial run, reversed if it descends, and inserts the other elements one by one by
     binary search.
     """
-    if len(square) > _MOST_INSERTED:
+    if len(square) > _MAX_INSERTED:
         raise SparkOrderError("the comparison does not define one order of the elements")
 
     def is_less(first: int, second: int) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 
 from headrace.pipeline.translation.java_number import SparkOnlyError, double_text
 
-_MOST_DIGITS = 1000
+_MAX_DIGITS = 1000
 _DEEPEST = 1000
 _STRING = re.compile(r"""(?P<double>"(?:[^"\\]|\\.)*")|(?P<single>'(?:[^'\\]|\\.)*')""", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)|\"", re.DOTALL)
@@ -54,7 +54,7 @@ def _refuse_constant(_: str) -> Any:
 
 
 def _number(text: str) -> Number:
-    if sum(map(str.isdigit, text)) > _MOST_DIGITS:
+    if sum(map(str.isdigit, text)) > _MAX_DIGITS:
         raise NotJsonError
     return Number(text)
 

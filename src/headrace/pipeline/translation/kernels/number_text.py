@@ -18,7 +18,7 @@ from headrace.pipeline.translation.kernels.cast import SparkCastError
 from headrace.pipeline.translation.kernels.row import by_distinct
 from headrace.pipeline.translation.number_format import NumberFormat, parse_number_format
 
-_MOST_PLACES = 340
+_MAX_PLACES = 340
 """The most digits after the decimal point that Java writes for a double."""
 
 
@@ -59,7 +59,7 @@ def format_number(call: KernelCall, values: pa.Array, places: pa.Array) -> pa.Ar
         if isinstance(value, float):
             if not math.isfinite(value):
                 return _not_finite(value)
-            count = min(count, _MOST_PLACES)
+            count = min(count, _MAX_PLACES)
         return f"{_rounded(value, count):,f}"
 
     return by_distinct(shown, call.gives, values, places)

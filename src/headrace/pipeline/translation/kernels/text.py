@@ -12,21 +12,21 @@ import pyarrow.compute as pc
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
-_MOST_INT = (1 << 31) - 1
+_MAX_INT = (1 << 31) - 1
 
 
 @kernel
 def substring(call: KernelCall, texts: pa.Array, starts: pa.Array, *lengths: pa.Array) -> pa.Array:
     """Return a part of a string or of bytes: from 1, or from the end if negative."""
 
-    def cut(text: Any, start: int, length: int = _MOST_INT) -> Any:
+    def cut(text: Any, start: int, length: int = _MAX_INT) -> Any:
         first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
         last = first + length
         return text[max(first, 0) : max(last, 0)] if last > first else text[:0]
 
     if pc.count_distinct(starts).as_py() == 1 and not lengths and texts.type == pa.string():
         start = pc.drop_null(starts)[0].as_py() if starts.null_count < len(starts) else None
-        if start is not None and starts.null_count == 0 and start >= -_MOST_INT:
+        if start is not None and starts.null_count == 0 and start >= -_MAX_INT:
             return pc.utf8_slice_codeunits(texts, start - 1 if start > 0 else start)
     return by_distinct(cut, call.gives, texts, starts, *lengths)
 

@@ -25,7 +25,7 @@ _STEPS_US = {
     "hour": 3600 * _SECOND_US, "day": _DAY_US,
 }  # fmt: skip
 """Units that a day is a multiple of, in microseconds."""
-_MOST_DAYS = ((1 << 63) - 1) // _DAY_US
+_MAX_DAYS = ((1 << 63) - 1) // _DAY_US
 
 
 class SparkTimeError(ValueError):
@@ -274,7 +274,7 @@ def months_between(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Arra
         months = float((y1 - y2) * 12 + m1 - m2)
         if d1 == d2 or (_is_month_end(first_day) and _is_month_end(second_day)):
             return months
-        if min(first_day, second_day) < -_MOST_DAYS:
+        if min(first_day, second_day) < -_MAX_DAYS:
             raise SparkTimeError("long overflow: the start of a day is out of range")
         seconds = (d1 - d2) * 86_400 + first_seconds - second_seconds
         exact = months + seconds / (31 * 86_400)

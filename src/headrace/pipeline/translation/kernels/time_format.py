@@ -35,7 +35,7 @@ _READABLE = {
 }  # fmt: skip
 """The digits that each word of a pattern for parsing accepts."""
 _ORDER = "yMdHmsS"
-_MOST_YEAR_DIGITS = 6
+_MAX_YEAR_DIGITS = 6
 _TOKEN = re.compile(r"''|'((?:[^']|'')+)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
 
 
@@ -134,7 +134,7 @@ class Reader(msgspec.Struct, frozen=True):
         year = fields.get("y", "1970")
         if year.startswith("-") and not int(year):
             return None
-        if len(year.lstrip("+-")) > _MOST_YEAR_DIGITS:
+        if len(year.lstrip("+-")) > _MAX_YEAR_DIGITS:
             raise SparkTimeError(f"the year {year} is out of range; run it on Spark")
         month, day, hour, minute, second = (
             int(fields.get(letter, first))

@@ -13,14 +13,14 @@ from headrace.pipeline.translation.kernels.time_zone import local_parts
 
 _MICROS = 1_000_000
 _DAY_US = 86_400 * _MICROS
-_MOST_YEARS = 999_999_999
-_MOST_DAYS = (1 << 31) - 1
-_MOST_TIME_DAYS = ((1 << 63) - 1) // _DAY_US
+_MAX_YEARS = 999_999_999
+_MAX_DAYS = (1 << 31) - 1
+_MAX_TIME_DAYS = ((1 << 63) - 1) // _DAY_US
 
 
 def days_of_parts(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
     """Return days since 1970, and whether there is such a day."""
-    exists = (np.abs(years) <= _MOST_YEARS) & (days >= 1)
+    exists = (np.abs(years) <= _MAX_YEARS) & (days >= 1)
     exists &= (months >= 1) & (months <= 12)  # noqa: PLR2004
     number = np.where(exists, (years - 1970) * 12 + months - 1, 0)
     first, after = ((number + more).astype("datetime64[M]") for more in (0, 1))
@@ -72,7 +72,7 @@ def _result(call: KernelCall, values: Any, exists: Any, valid: Any, limit: int) 
 def make_date(call: KernelCall, *parts: pa.Array) -> pa.Array:
     """Make a date from year, month and day."""
     days, exists = days_of_parts(*map(_numbers, parts))
-    result = _result(call, days, exists, _all_valid(parts), _MOST_DAYS)
+    result = _result(call, days, exists, _all_valid(parts), _MAX_DAYS)
     return result.cast(pa.int32()).cast(call.gives)
 
 
@@ -86,7 +86,7 @@ def make_time(call: KernelCall, *parts: pa.Array) -> pa.Array:
     exists &= (hours >= 0) & (hours <= 23) & (minutes >= 0) & (minutes <= 59)  # noqa: PLR2004
     exists &= (seconds >= 0) & (seconds <= 60 * _MICROS)
     valid = _all_valid(parts)
-    _result(call, dates, exists, valid, _MOST_TIME_DAYS)
+    _result(call, dates, exists, valid, _MAX_TIME_DAYS)
     micros = dates * _DAY_US + (hours * 3600 + minutes * 60) * _MICROS + seconds
     return _result(call, micros, exists, valid, (1 << 63) - 1).cast(call.gives)
 

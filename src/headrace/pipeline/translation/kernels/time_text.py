@@ -20,7 +20,7 @@ _TIME = re.compile(
     rf"([+-]?\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK})?)?)?", re.DOTALL | re.ASCII
 )
 _CLOCK_ONLY = re.compile(rf"(?:T|(?=\d+:)){_CLOCK}", re.DOTALL | re.ASCII)
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 
 def parse_date(text: str) -> int | None:
@@ -72,7 +72,7 @@ def moment(text: str, zone: Zone | None) -> int | None:
         micros = (
             int((named_zone or zone).moment_of(np.array(seconds, np.int64))) * _SECOND_US + fraction
         )
-    return micros if _LEAST <= micros <= _MOST else None
+    return micros if _MIN <= micros <= _MAX else None
 
 
 @kernel

@@ -24,7 +24,7 @@ from headrace.pipeline.translation.kernels.json_text import (
 )
 from headrace.pipeline.translation.kernels.row import by_distinct
 
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 _INTEGERS = {pa.int32(): 31, pa.int64(): 63}
 _WHOLE_TEXT = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NEGATIVE_ZERO = re.compile(r"-0(\.0*)?([eE].*)?")
@@ -72,7 +72,7 @@ def _number(number: Number) -> int | Decimal | float:
     scale = -int(digits.exponent)
     if number.is_whole and -(1 << 63) <= int(text) < 1 << 63:
         return int(text)
-    if max(len(digits.digits), scale) > _MOST_DIGITS:
+    if max(len(digits.digits), scale) > _MAX_DIGITS:
         raise SparkOnlyError("a number of more than 38 digits in a variant; run it on Spark")
     while scale and value == value.quantize(Decimal(1).scaleb(1 - scale)):
         scale -= 1
@@ -238,7 +238,7 @@ def _common(left: Any, right: Any) -> Any:
         (left_digits, left_scale), (right_digits, right_scale) = sides
         scale = max(left_scale, right_scale)
         digits = max(left_digits - left_scale, right_digits - right_scale) + scale
-        if digits > _MOST_DIGITS:
+        if digits > _MAX_DIGITS:
             raise SparkOnlyError("the type of several decimals in a variant; run it on Spark")
         return digits, scale
     if all(side == "DOUBLE" or isinstance(side, tuple) for side in sides):
