@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from headrace.errors import InvalidViewError
@@ -56,6 +59,59 @@ def test_spark_analyses_what_a_builder_reads_and_returns(shop: Path, spark: Any)
     assert bundle["largest"].schema == "most DECIMAL(12,2)"
     again = project.plan(builders=SparkAnalyst(spark))
     assert again.id == bundle.id
+
+
+@pytest.mark.parametrize(
+    ("rows", "customers"),
+    [
+        ("orders.filter('customer IN (SELECT id FROM customers)')", ("id",)),
+        ("orders.filter(orders.amount > spark.table('customers').count())", ("id", "name")),
+        ("orders.localCheckpoint()", ()),
+    ],
+    ids=["in a subquery", "while building", "before a checkpoint"],
+)
+def test_a_builder_reads_what_its_plan_does_not_show(
+    rows: str, customers: tuple[str, ...], shop: Path, spark: Any
+) -> None:
+    reads = ["orders", "customers"] if customers else ["orders"]
+    (shop / "views" / "large.py").write_text(
+        "from headrace.pipeline import view\n"
+        f"@view(materialise='output', reads={reads})\n"
+        "def large(spark):\n"
+        "    orders = spark.table('orders')\n"
+        f"    return {rows}\n"
+    )
+    (shop / "views" / "largest.sql").unlink()
+    view = Project.load(shop).plan(builders=SparkAnalyst(spark))["large"]
+    assert view.reads == tuple(sorted(reads))
+    assert all(name in view.key.sources for name in reads)
+    if customers:
+        assert view.unit("customers").columns == customers
+
+
+def test_a_builder_that_reads_files_runs_every_time(shop: Path, spark: Any) -> None:
+    folder = shop.parent / "elsewhere"
+    folder.mkdir()
+    pq.write_table(pa.table({"a": [1]}), folder / "a.parquet")
+    (shop / "views" / "large.py").write_text(
+        "from headrace.pipeline import view\n"
+        "@view(materialise='output')\n"
+        "def large(spark):\n"
+        f"    return spark.sql('SELECT (SELECT max(a) FROM parquet.`{folder}`) AS amount')\n"
+    )
+    view = Project.load(shop).plan(builders=SparkAnalyst(spark))["large"]
+    assert view.skip_key is None
+    assert "it reads data that is no source of the project (LogicalRelation)" in view.key.volatile
+
+
+def test_the_facts_of_an_older_analysis_are_not_reused(shop: Path, spark: Any) -> None:
+    analysed = Project.load(shop).plan(builders=SparkAnalyst(spark))
+    facts = analysed["large"].builder
+    assert facts is not None
+    older = msgspec.structs.replace(
+        analysed["large"], builder=msgspec.structs.replace(facts, format=1)
+    )
+    assert Project.load(shop).plan(previous={"large": older})["large"].builder is None
 
 
 def test_sparks_analysis_is_kept_until_something_changes(shop: Path, spark: Any) -> None:

@@ -68,6 +68,7 @@ UNPROVEN = [
     ("from datetime import date\n", "getattr(date, 'today')().year", "the clock"),
     ("import os\n", "os.stat(__file__).st_mtime_ns", "the time of a file"),
     ("import os\n", "int(os.path.getmtime(__file__))", "the time of a file"),
+    ("def f(context): return context.textFile('a').count()\n", "f(x)", "no source of the project"),
     ("from headrace import Table\n", "len(Table('a').snapshot())", "no source of the project"),
 ]
 PROVEN = [

@@ -25,6 +25,10 @@ class ViewKind(StrEnum):
     BUILDER = "builder"
 
 
+BUILDER_FORMAT = 2
+"""The first analysis that finds the tables in subqueries, and those read while building."""
+
+
 class BuilderFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Spark's analysis of a builder, valid while its code and inputs are unchanged."""
 
@@ -36,6 +40,8 @@ class BuilderFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A hash of the analysed plan."""
     volatile: tuple[str, ...] = ()
     """Why the builder may return different rows for the same data; empty if it is deterministic."""
+    format: int = 1
+    """Which analysis made them; facts of an older analysis may lack tables that are read."""
 
 
 class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,6 +62,12 @@ _METHOD_CALLERS = frozenset({"operator.methodcaller", "operator.attrgetter"})
 _SPARK_READERS = frozenset(
     {"parquet", "csv", "json", "orc", "text", "load", "jdbc", "format", "xml"}
 )
+_CONTEXT_READERS = frozenset(
+    {
+        *("textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile"),
+        *("pickleFile", "hadoopFile", "newAPIHadoopFile", "hadoopRDD", "newAPIHadoopRDD"),
+    }
+)
 _WILDCARDS = frozenset("*?[")
 _LONGEST_PATH = 1024
 _COMPUTED = "a file whose path is computed"
@@ -151,6 +157,8 @@ def _is_spark_reader(node: ast.AST) -> bool:
     match node:
         case ast.Attribute(value=ast.Attribute(attr="read" | "readStream"), attr=way):
             return way in _SPARK_READERS
+        case ast.Attribute(attr=way):
+            return way in _CONTEXT_READERS
         case _:
             return False
 

@@ -24,7 +24,12 @@ from headrace.pipeline.analysis.text_lineage import text_lineage
 from headrace.pipeline.analysis.trust import QueryFacts, gather_facts
 from headrace.pipeline.analysis.volatile import KnownColumns
 from headrace.pipeline.arrow_ddl import schema_text
-from headrace.pipeline.bundle.view_plan import BuilderFacts, ViewKind, ViewPlan
+from headrace.pipeline.bundle.view_plan import (
+    BUILDER_FORMAT,
+    BuilderFacts,
+    ViewKind,
+    ViewPlan,
+)
 from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
 from headrace.pipeline.planner.plan_request import BuilderAnalysis, PlanRequest
@@ -219,6 +224,7 @@ def draft_builder(
             columns={name: tuple(sorted(columns)) for name, columns in analysed.columns.items()},
             fingerprint=analysed.fingerprint,
             volatile=analysed.volatile,
+            format=BUILDER_FORMAT,
         ),
         findings=(
             *findings,
@@ -258,7 +264,9 @@ def _reusable_analysis(
     if plan is None or plan.builder is None or plan.arrow_schema is None:
         return None
     over = {name: schema_text(schema) for name, schema in schemas.items()}
-    if plan.builder.over != over or plan.key.functions.get(plan.name) != part:
+    if plan.builder.format != BUILDER_FORMAT or plan.builder.over != over:
+        return None
+    if plan.key.functions.get(plan.name) != part:
         return None
     return BuilderAnalysis(
         reads=plan.reads,

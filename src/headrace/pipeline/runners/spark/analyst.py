@@ -2,7 +2,9 @@
 
 A view is built over empty tables, and its plans are read as JSON: the analysed plan shows what is
 computed, the optimised plan which columns of each table are needed. Column ids differ between
-sessions; they are renumbered in the order of their appearance.
+sessions; they are renumbered in the order of their appearance. A table that the builder names but
+that is not in its plan may have been read while it was built, by `count()` for example, so it
+counts with all its columns.
 """
 
 import json
@@ -22,6 +24,11 @@ from headrace.pipeline.runners.spark.volatility import volatile_parts
 _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 _TRANSIENT_KEYS = frozenset({"createTime", "lastAccessTime"})
 _VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
+_EXPRESSIONS = ".expressions."
+_OWN_LEAVES = frozenset(
+    {"CTERelationRef", "InMemoryRelation", "LocalRelation", "LogicalRDD", "OneRowRelation", "Range"}
+)
+"""The leaves of plans whose rows are the builder's own; any other leaf reads something else."""
 
 
 class SparkAnalyst:
@@ -50,9 +57,12 @@ class SparkAnalyst:
             frame = view.build(self.session)
             execution = frame._jdf.queryExecution()  # noqa: SLF001  (PySpark has no other way)
             analysed = json.loads(execution.analyzed().toJSON())
-            volatile = volatile_parts(frame)
+            volatile = (*volatile_parts(frame), *_foreign_leaves(analysed))
             tables = _tables(analysed)
-            columns = _columns(execution.optimizedPlan(), tables)
+            columns = {
+                **{name: _all_columns(schema) for name, schema in schemas.items()},
+                **_columns(execution.optimizedPlan(), tables),
+            }
             fields = [
                 pa.field(f.name, parse_type(f.dataType.simpleString()), nullable=f.nullable)
                 for f in frame.schema.fields
@@ -68,7 +78,7 @@ class SparkAnalyst:
             for name in schemas:
                 self.session.catalog.dropTempView(name)
         return BuilderAnalysis(
-            reads=tuple(sorted(set(tables.values()))),
+            reads=tuple(sorted(columns)),
             columns=columns,
             schema=pa.schema(fields),
             fingerprint=content_hash(_numbered(analysed)),
@@ -77,17 +87,48 @@ class SparkAnalyst:
 
 
 def _tables(plan: list[dict[str, Any]]) -> dict[int, str]:
-    """Return the table of each column id."""
+    """Return the table of each column id, also of tables in subqueries."""
     tables: dict[int, str] = {}
+    for node, table in _plan_leaves(plan):
+        for attribute in _attributes(node) if table else ():
+            tables[_id(attribute)] = table
+    return tables
+
+
+def _foreign_leaves(plan: list[dict[str, Any]]) -> list[str]:
+    """Return descriptions of what a plan reads besides the project's tables."""
+    names = {
+        node["class"].rpartition(".")[2] for node, table in _plan_leaves(plan) if not table
+    } - _OWN_LEAVES
+    return [f"it reads data that is no source of the project ({name})" for name in sorted(names)]
+
+
+def _plan_leaves(plan: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the leaves of a plan and of its subqueries, each with its table, or an empty string."""
     current = ""
     for node in plan:
         if node["class"] == _VIEW:
             current = str(node["desc"]["identifier"]["table"]).casefold()
-        elif not node["num-children"] and current:
-            for attribute in _attributes(node):
-                tables[_id(attribute)] = current
+        elif not node["num-children"] and _EXPRESSIONS not in node["class"]:
+            yield node, current
             current = ""
-    return tables
+        for subtree in _subtrees(list(node.values())):
+            yield from _plan_leaves(subtree)
+
+
+def _subtrees(value: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield the trees in the fields of a node: lists of nodes."""
+    if isinstance(value, list) and value and isinstance(value[0], dict) and "class" in value[0]:
+        yield value
+    elif isinstance(value, list):
+        for part in value:
+            yield from _subtrees(part)
+    elif isinstance(value, dict):
+        yield from _subtrees([*value.values()])
+
+
+def _all_columns(schema: pa.Schema) -> frozenset[str]:
+    return frozenset(name.casefold() for name in schema.names)
 
 
 def _columns(plan: Any, tables: Mapping[int, str]) -> dict[str, frozenset[str]]:
