@@ -33,10 +33,10 @@ def run(code: str, server: RunningServer, names: dict[str, Any]) -> None:
     exec(compile(addressed(code, server), "guide", "exec"), names)
 
 
-def test_the_snippets_for_duckdb_polars_and_datafusion_run(server: RunningServer) -> None:
+def test_the_snippets_for_python_engines_run(server: RunningServer) -> None:
     names: dict[str, Any] = {}
     blocks = [code for code in snippets("clients.md") if "spark." not in code]
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for code in blocks:
         run(code, server, names)
 

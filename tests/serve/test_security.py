@@ -281,6 +281,14 @@ def test_slow_headers_time_out(start: Start, monkeypatch: pytest.MonkeyPatch) ->
     assert 0.2 < time.monotonic() - began < 3
 
 
+@pytest.mark.parametrize("root", ["missing", "file"])
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, root: str) -> None:
+    (tmp_path / "file").write_text("")
+    for uri in (str(tmp_path / root), (tmp_path / root).as_uri()):
+        with pytest.raises(InvalidArgumentError, match=root):
+            ServerSettings(roots=(f"a={uri}",)).check()
+
+
 def test_anonymous_access_from_other_machines_is_refused_by_default() -> None:
     with pytest.raises(InvalidArgumentError, match="token-file"):
         ServerSettings(roots=("a=/tmp",), listen="0.0.0.0:0").check()

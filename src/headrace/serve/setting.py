@@ -140,7 +140,10 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             InvalidArgumentError: a setting is wrong, or anonymous callers on other machines could
                 read the tables.
         """
-        Roots.parse(self.roots)
+        for folder in Roots.parse(self.roots).local_folders:
+            if not Path(folder).is_dir():
+                reason = f"{folder} is not a folder"
+                raise InvalidArgumentError(argument="--root", reason=reason)
         addresses = (self.http_address, self.flight_address)
         for name, value in (
             ("--max-streams", self.max_streams),
