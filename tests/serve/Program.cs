@@ -55,9 +55,7 @@ public static class Program
         var scanner = Open(backend, words[2]);
         var files = await All(scanner.ScanFilesAsync(name, bern), int.MaxValue);
         Console.WriteLine("bern " + files.Count);
-        var first = files[0];
-        Console.WriteLine(first.Size + " " + first.PartitionValues["date"] + " " + first.PartitionValues["city"]
-            + " " + first.ModificationTime.Value.ToString("yyyy-MM-dd"));
+        Describe(files[0]);
         Console.WriteLine("limit " + (await All(scanner.ScanFilesAsync(name, new ScanOptions { Limit = 7 }), int.MaxValue)).Count);
         Console.WriteLine("broken off after " + (await All(scanner.ScanFilesAsync(name), 3)).Count);
         try
@@ -96,6 +94,18 @@ public static class Program
         }
 
         await scanner.DisposeAsync();
+    }
+
+    private static void Describe(DeltaFile file)
+    {
+        string path;
+        long size;
+        Dictionary<string, string> values;
+        DateTime? time;
+        file.Deconstruct(out path, out size, out values, out time); // mono's compiler lacks the syntax
+        Console.WriteLine(size + " " + values["date"] + " " + values["city"] + " " + time.Value.ToString("yyyy-MM-dd"));
+        var same = file.Equals(new DeltaFile(path, size, values, time));
+        Console.WriteLine("equal " + same + " " + file.Equals(new DeltaFile(path, size + 1, values, time)));
     }
 
     private static void Plan(ILazyDeltaScanner scanner, string name)

@@ -123,6 +123,7 @@ def _compile_for_dotnet(folder: Path, sources: list[str]) -> tuple[str, ...]:
 EXPECTED = """\
 bern 39
 1000 2026-02-09 Bern 2023-11-14
+equal True False
 limit 7
 broken off after 3
 refused UNKNOWN_COLUMN

@@ -3,8 +3,8 @@ using System.Collections.Generic;
 
 namespace Headrace
 {
-    /// <summary>A file that belongs to a table.</summary>
-    public sealed class DeltaFile
+    /// <summary>A file that belongs to a table; a record for compilers of any version of C#.</summary>
+    public sealed class DeltaFile : IEquatable<DeltaFile>
     {
         /// <summary>Creates a file.</summary>
         public DeltaFile(
@@ -30,6 +30,41 @@ namespace Headrace
 
         /// <summary>The modification time, in UTC.</summary>
         public DateTime? ModificationTime { get; }
+
+        /// <summary>Takes the file apart: <c>var (path, size, values, time) = file;</c>.</summary>
+        public void Deconstruct(
+            out string path,
+            out long size,
+            out Dictionary<string, string> partitionValues,
+            out DateTime? modificationTime)
+        {
+            path = Path;
+            size = Size;
+            partitionValues = PartitionValues;
+            modificationTime = ModificationTime;
+        }
+
+        /// <summary>Whether the four properties are equal; partition values must be the same object.</summary>
+        public bool Equals(DeltaFile other)
+        {
+            return other != null
+                && Path == other.Path
+                && Size == other.Size
+                && ReferenceEquals(PartitionValues, other.PartitionValues)
+                && ModificationTime == other.ModificationTime;
+        }
+
+        /// <inheritdoc/>
+        public override bool Equals(object other)
+        {
+            return Equals(other as DeltaFile);
+        }
+
+        /// <inheritdoc/>
+        public override int GetHashCode()
+        {
+            return (Path, Size, ModificationTime).GetHashCode();
+        }
 
         /// <summary>Returns the path and the size.</summary>
         public override string ToString()
