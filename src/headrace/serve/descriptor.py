@@ -1,7 +1,7 @@
 """Keeps a server usable when it has many connections, each of which takes a file descriptor.
 
-The limit of the process is raised as far as the system allows. Connections that cannot be accepted
-for lack of descriptors are reported now and then, while asyncio would log each attempt.
+The limit of the process is raised. Connections that cannot be accepted for lack of descriptors are
+reported now and then, while asyncio would log each attempt.
 """
 
 import asyncio
@@ -13,14 +13,19 @@ from typing import Any
 
 _logger = logging.getLogger("headrace.serve")
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_ENOUGH = 65_536
+"""Some programs take long to start children if the limit is very high."""
 _REPORT_S = 10.0
 
 
 def raise_limit() -> None:
-    """Raise the soft limit of open files to the hard one: the default is often 1,024."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    """Raise the soft limit of open files, by default often 1,024, as far as the hard one allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     except (OSError, ValueError) as error:  # macOS allows less than its hard limit
         _logger.warning("the limit of open files stays as it is: %s", error)
 
