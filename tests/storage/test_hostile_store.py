@@ -22,6 +22,7 @@ from headrace.errors import (
 )
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.pace import Pace
+from headrace.storage.request_loop import request_loop
 from headrace.storage.retry import Retrier, RetryPolicy
 from headrace.storage.retrying import RetryingStore
 from headrace.wiring import open_store
@@ -93,6 +94,33 @@ def test_text_that_is_not_an_error_code_is_not_repeated(code: str) -> None:
         with pytest.raises(AccessDeniedError) as raised:
             store.read("x")
     assert code not in str(raised.value)
+
+
+def test_a_failed_range_ends_the_requests_for_the_others() -> None:
+    """They would take bandwidth and slots from the retry."""
+    slow, started = threading.Event(), threading.Event()
+
+    def answers(_method: str, _path: str) -> Answer:
+        if not started.is_set():
+            started.set()
+            slow.wait(5)
+            return Answer(206, b"x", {"Content-Range": "bytes 0-0/9000000"})
+        return failure(403, "AccessDenied")
+
+    with sabotaged(answers) as server:
+        store = open_store("s3://lake/t", options=s3_options(server.endpoint))
+        with pytest.raises(AccessDeniedError):
+            store.read_ranges("x", [ByteRange(0, 1), ByteRange(8_000_000, 1)])
+        until = time.monotonic() + 2
+        while running_requests() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not running_requests()
+        slow.set()
+
+
+def running_requests() -> list[str]:
+    tasks = asyncio.all_tasks(request_loop()._loop)
+    return [name for task in tasks if (name := getattr(task.get_coro(), "__qualname__", ""))]
 
 
 class Quiet(BaseHTTPRequestHandler):

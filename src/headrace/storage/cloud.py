@@ -37,7 +37,7 @@ from headrace.storage.fence import is_refused_redirect
 from headrace.storage.option import StorageOptions
 from headrace.storage.pace import Pace
 from headrace.storage.ranged import RangedFile, as_binary
-from headrace.storage.request_loop import request_loop
+from headrace.storage.request_loop import all_of, request_loop
 from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, PutMode, RequestCost, Tail
 from headrace.storage.version import Version, check_version, etag_of
 
@@ -184,10 +184,8 @@ class CloudStore:
         """
         requests = coalesce(ranges, self.request_cost.coalescing)
 
-        async def fetch(call: Call) -> Sequence[tuple[Bytes, str | None]]:
-            return await asyncio.gather(*(self._range(path, each, call) for each in requests))
-
-        answers = request_loop().run(fetch(current_call()))
+        call = current_call()
+        answers = request_loop().run(all_of(self._range(path, each, call) for each in requests))
         answered = check_version(path, (each for _, each in answers), etag)
         contents = [content for content, _ in answers]
         return Version(split(ranges, requests, contents), answered)
@@ -259,11 +257,8 @@ class CloudStore:
         """Check that objects exist: an object that exists is durable."""
         waiting = iter(paths)
         while some := list(islice(waiting, _AT_ONCE)):
-
-            async def ask_all(call: Call, some: Sequence[str] = some) -> Any:
-                return await asyncio.gather(*(self._head(path, call) for path in some))
-
-            request_loop().run(ask_all(current_call()))
+            call = current_call()
+            request_loop().run(all_of(self._head(path, call) for path in some))
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete objects, many per request if the service supports it."""

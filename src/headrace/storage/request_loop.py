@@ -9,7 +9,7 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError
 from contextvars import Context
 from typing import Any, TypeVar
@@ -102,6 +102,17 @@ class RequestLoop:
         finally:
             if forget is not None:
                 forget()
+
+
+async def all_of(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run requests together and return their results; if one fails, the others are cancelled."""
+    tasks = [asyncio.ensure_future(request) for request in requests]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
 
 
 async def _noted(request: Coroutine[Any, Any, T]) -> T:
