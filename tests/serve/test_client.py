@@ -1,6 +1,8 @@
 """The Python client: a server returns what the library returns."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +195,18 @@ def test_a_replaced_table_is_not_served_as_the_old_one(start: Start, tmp_path: P
         pytest.raises(SnapshotExpiredError),
     ):
         list(RemoteBatches(connected, [info.endpoints[0].ticket]))
+
+
+def test_a_client_needs_nothing_of_the_extra_for_servers(server: RunningServer) -> None:
+    code = f"""
+import sys
+for name in ("cffi", "prometheus_client", "starlette", "uvicorn"):
+    sys.modules[name] = None  # as if it were not installed
+import headrace
+server = headrace.connect("http://127.0.0.1:{server.http_port}")
+print(server.table("lake/events").snapshot().scan().count())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "156\n", done.stderr

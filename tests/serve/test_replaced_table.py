@@ -88,3 +88,17 @@ def test_a_pinned_version_is_kept_while_its_commit_stays_the_same(
     assert served.service.open(request)._snapshot is first
     os.utime(commit_path(tmp_path / "events", 1), (1, 1))
     assert served.service.open(request)._snapshot is not first
+
+
+def test_a_scan_of_the_old_table_does_not_read_the_new_one(
+    served: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Connection(f"grpc://127.0.0.1:{served.flight_port}") as connected:
+        snapshot = connected.table("lake/events").snapshot()
+        monkeypatch.setattr(served.service.tickets, "lifetime_s", -1.0)
+        scan = snapshot.scan()
+        monkeypatch.undo()
+        write_table(tmp_path, "new-1", "new-2", table_id="new")
+        for read in (lambda: list(scan), snapshot.scan, snapshot.rows, scan.count):
+            with pytest.raises(SnapshotExpiredError):
+                read()

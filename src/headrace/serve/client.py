@@ -20,10 +20,11 @@ from headrace.rows.option import RowOptions
 from headrace.scan.argument import chosen_options, column_names, condition, whole_number
 from headrace.scan.options import ScanOptions
 from headrace.serve.client_error import remote_errors
+from headrace.serve.client_flight import PinnedFlight
 from headrace.serve.client_stream import RemoteReader, RemoteScan
+from headrace.serve.description import Description
 from headrace.serve.discovery import Certificates, find_flight
 from headrace.serve.request import Kind, WireRequest, make_request
-from headrace.serve.service import Description
 from headrace.table.handover import RowHandover
 
 
@@ -191,7 +192,7 @@ class RemoteSnapshot(RowHandover):
             "files", where=where, limit=most, overrides=changed_options, endpoints=endpoints
         )
         return RemoteScan(
-            self.table.connection, request, context=self.context, options=scan_options, limit=most
+            self._pinned(request), context=self.context, options=scan_options, limit=most
         )
 
     def rows(
@@ -217,7 +218,7 @@ class RemoteSnapshot(RowHandover):
             columns=None if columns is None else column_names(columns),
             overrides=_changed(row_options, RowOptions()),
         )
-        return RemoteReader.open(self.table.connection, request, is_empty=most == 0)
+        return RemoteReader.open(self._pinned(request), is_empty=most == 0)
 
     def to_pyarrow_dataset(self, where: str | None = None) -> Any:
         """Not supported: a dataset reads files itself, but a server streams rows.
@@ -240,6 +241,9 @@ class RemoteSnapshot(RowHandover):
         """Return the newest snapshot, or this one if there is no newer version."""
         newest = self.table.snapshot()
         return self if newest == self else newest
+
+    def _pinned(self, request: WireRequest) -> PinnedFlight:
+        return PinnedFlight(self.table.connection, request, table_id=self.metadata.id)
 
     def _request(self, kind: Kind, *, where: str | None, **parts: Any) -> WireRequest:
         return make_request(

@@ -5,15 +5,20 @@ outcome raises. Closing an answer cancels the call, which stops the read on the 
 """
 
 import threading
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 from pyarrow import flight
 
-from headrace.errors import HeadraceError, InvalidArgumentError, StreamIncompleteError
+from headrace.errors import (
+    HeadraceError,
+    InvalidArgumentError,
+    StreamIncompleteError,
+    TicketExpiredError,
+)
 from headrace.plan.cancellation import Cancellation
 from headrace.protocol.action import DeletionVector
 from headrace.rows.reader import RowReader
@@ -23,32 +28,33 @@ from headrace.scan.live_file import FileContext, LiveFile
 from headrace.scan.options import ScanOptions
 from headrace.scan.reader import BatchReader
 from headrace.serve.client_error import remote_errors
+from headrace.serve.client_flight import Caller, PinnedFlight
 from headrace.serve.outcome import Outcome
 from headrace.serve.pace import BackgroundBatches
-from headrace.serve.request import WireRequest
 
 _HIDDEN = "typed_partition_values"
-
-
-class Caller(Protocol):
-    """Sends requests to a server."""
-
-    location: str
-
-    def info(self, request: WireRequest) -> Any:
-        """Request a flight."""
-
-    def open(self, ticket: Any) -> Any:
-        """Start a stream."""
 
 
 class RemoteBatches:
     """Reads the batches of an answer, one endpoint after the other; any thread may stop it."""
 
-    def __init__(self, caller: Caller, tickets: Sequence[Any]) -> None:
-        """Prepare; the first stream starts with the first `next`."""
+    def __init__(
+        self,
+        caller: Caller,
+        tickets: Sequence[Any],
+        *,
+        renew: Callable[[], Sequence[Any]] | None = None,
+    ) -> None:
+        """Prepare; the first stream starts with the first `next`.
+
+        Args:
+            caller: The connection to the server.
+            tickets: The tickets of the streams.
+            renew: Returns new tickets for the same streams, to replace expired ones.
+        """
         self._caller = caller
         self._tickets = tickets
+        self._renew = renew
         self._cancellation = Cancellation()
         self._lock = threading.Lock()
         self._reader: flight.FlightStreamReader | None = None
@@ -82,14 +88,11 @@ class RemoteBatches:
         self.stop()
 
     def _read(self) -> Generator[pa.RecordBatch, None, None]:
-        for ticket in self._tickets:
+        for part in range(len(self._tickets)):
             if self._cancellation.is_requested:
                 return
-            reader = self._caller.open(ticket)
-            with self._lock:
-                self._reader = reader
             is_whole = False
-            while (chunk := self._chunk(reader)) is not None:
+            for chunk in self._chunks(part):
                 if chunk.app_metadata is not None:
                     content = chunk.app_metadata.to_pybytes()
                     self.outcomes.append(msgspec.json.decode(content, type=Outcome))
@@ -98,6 +101,26 @@ class RemoteBatches:
                     yield chunk.data
             if not is_whole and not self._cancellation.is_requested:
                 raise StreamIncompleteError(location=self._caller.location)
+
+    def _chunks(self, part: int) -> Iterator[Any]:
+        """Yield the messages of a stream; start it again if its ticket has expired."""
+        try:
+            reader, chunk = self._start(part)
+        except TicketExpiredError:  # raised for the first message only
+            if self._renew is None:
+                raise
+            self._tickets = self._renew()
+            reader, chunk = self._start(part)
+        while chunk is not None:
+            yield chunk
+            chunk = self._chunk(reader)
+
+    def _start(self, part: int) -> tuple[flight.FlightStreamReader, Any]:
+        """Start a stream, and return it with its first message."""
+        reader = self._caller.open(self._tickets[part])
+        with self._lock:
+            self._reader = reader
+        return reader, self._chunk(reader)
 
     def _chunk(self, reader: flight.FlightStreamReader) -> Any:
         try:
@@ -116,8 +139,7 @@ class RemoteScan:
 
     def __init__(
         self,
-        caller: Caller,
-        request: WireRequest,
+        pinned: PinnedFlight,
         *,
         context: FileContext,
         options: ScanOptions,
@@ -128,13 +150,13 @@ class RemoteScan:
         Raises:
             RequestError: the server refuses the condition or an option.
         """
-        self.request = request
-        self.where = request.condition
+        self.request = pinned.request
+        self.where = self.request.condition
         self.limit = limit
         self.options = options
         self.context = context
-        self._caller = caller
-        self._info = caller.info(request)
+        self._flight = pinned
+        self._info = pinned.info()
         self._batches: RemoteBatches | None = None
         described = msgspec.json.decode(self._info.app_metadata, type=dict[str, Any])
         self.not_evaluated: tuple[str, ...] = tuple(described["not_evaluated"])
@@ -171,20 +193,25 @@ class RemoteScan:
         Raises:
             HeadraceError: the server refuses. Reading the batches raises what ended its scan.
         """
-        info = self._info
+        pinned, info = self._flight, self._info
         if columns is not None:
-            names = column_names(columns)
-            info = self._caller.info(msgspec.structs.replace(self.request, columns=names))
-        batches = RemoteBatches(self._caller, self._tickets(info))
+            pinned = pinned.with_columns(column_names(columns))
+            info = pinned.info()
+        batches = RemoteBatches(pinned.caller, self._tickets(info), renew=pinned.tickets)
         self._batches = batches
         return BackgroundBatches(batches, to_async=one_by_one)
 
     def open_parts(self) -> list[BatchReader[pa.RecordBatch]]:
         """Return one reader per endpoint of the flight, to be read in parallel."""
-        return [
-            BackgroundBatches(RemoteBatches(self._caller, [ticket]), to_async=one_by_one)
-            for ticket in self._tickets(self._info)
-        ]
+        return [self._open_part(part) for part in range(len(self._tickets(self._info)))]
+
+    def _open_part(self, part: int) -> BatchReader[pa.RecordBatch]:
+        batches = RemoteBatches(
+            self._flight.caller,
+            [self._info.endpoints[part].ticket],
+            renew=lambda: [self._flight.tickets()[part]],
+        )
+        return BackgroundBatches(batches, to_async=one_by_one)
 
     def __iter__(self) -> Iterator[LiveFile]:
         with self.batches() as batches:
@@ -239,15 +266,15 @@ class RemoteReader(RowReader):
     """Reads rows from a server. Closing it early stops the read on the server."""
 
     @classmethod
-    def open(cls, caller: Caller, request: WireRequest, *, is_empty: bool) -> "RemoteReader":
+    def open(cls, pinned: PinnedFlight, *, is_empty: bool) -> "RemoteReader":
         """Request rows; streaming starts when the first batch is read.
 
         Raises:
             RequestError: the server refuses the condition, a column or an option.
         """
-        info = caller.info(request)
+        info = pinned.info()
         tickets = [] if is_empty else [endpoint.ticket for endpoint in info.endpoints]
-        batches = RemoteBatches(caller, tickets)
+        batches = RemoteBatches(pinned.caller, tickets, renew=pinned.tickets)
         metrics: Any = RemoteMetrics(batches)  # the server's counts, by name
         return cls(info.schema, batches, metrics=metrics)
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from headrace.errors import HeadraceError, RequestTooLargeError, SnapshotExpiredError
 from headrace.log.name import LOG_DIRECTORY
 from headrace.plan.cancellation import Cancelled
-from headrace.protocol.action import Metadata, Protocol
 from headrace.serve.answer import Answer
 from headrace.serve.answer_cache import AnswerCache
 from headrace.serve.catalog import Catalog
+from headrace.serve.description import Description
 from headrace.serve.monitor import Access, Monitor
 from headrace.serve.outcome import Refusal
 from headrace.serve.pace import Pace
@@ -43,18 +43,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How long running streams may continue when the server shuts down."""
     answer_cache_bytes: int = 256 << 20
     """The size of all cached answers together; 0 caches none."""
-
-
-class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """A snapshot, as clients see it."""
-
-    table: str
-    uri: str
-    version: int
-    protocol: Protocol
-    metadata: Metadata
-    not_evaluated: tuple[str, ...] = ()
-    """The parts of the condition that cannot prune files."""
 
 
 class Service:
