@@ -42,6 +42,7 @@ from headrace.protocol.log_file import LogFile
 from headrace.replay.seen import FrozenSeenSet, SeenSet
 from headrace.storage.local import LocalStore
 from tests.effort import examples
+from tests.engines.meeting import MeetingStore
 from tests.lake.action import add, opening
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
@@ -106,6 +107,19 @@ def test_a_random_history_has_the_same_files_and_counts_on_both_engines(
     if where is None:
         assert by_key(files).keys() == plan.state(plan.latest).live.keys()
     assert counted(spark_events) == counted(local_events)
+
+
+def test_a_footer_that_two_threads_need_is_counted_as_on_the_embedded_engine(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    [path] = write_large_checkpoint(tmp_path, Shape(form=Form.CLASSIC, row_group_rows=9))
+    embedded = headrace.Table(tmp_path).snapshot().scan(where="id > 20", leaf_parallelism=1)
+    store = MeetingStore(str(tmp_path), f"_delta_log/{path.name}")
+    executor = SparkExecutor(spark, embedded=wiring.open_executor(store))
+    table = headrace.Table(tmp_path, executor=executor)
+    on_spark = table.snapshot().scan(where="id > 20", leaf_parallelism=2)
+    assert sorted(file.path for file in on_spark) == sorted(file.path for file in embedded)
+    assert on_spark.metrics.counts == embedded.metrics.counts
 
 
 @pytest.mark.property
