@@ -46,7 +46,8 @@ def _tree(view: Any, roots: Any) -> Tree:
         tree.add(f"not known before it runs: {view.unplanned}")
         return tree
     if lineage.origin == "text":
-        tree.add(f"from the text, which may name more than is needed: {view.unplanned}")
+        reason = view.unplanned or "it generates rows, which its plan does not represent"
+        tree.add(f"from the text, which may name more than is needed: {reason}")
     _add_columns(tree.add("columns"), lineage, roots)
     if lineage.rows:
         tree.add(f"rows are decided by {', '.join(lineage.rows)}")

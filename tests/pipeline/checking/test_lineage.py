@@ -15,7 +15,9 @@ import pyarrow as pa
 import pytest
 import sqlglot
 from deltalake import write_deltalake
+from typer.testing import CliRunner
 
+from headrace.cli.main import app
 from headrace.pipeline import Project
 from headrace.pipeline.analysis.lineage import LineageOrigin
 
@@ -215,3 +217,43 @@ def test_a_report_has_unpushed_filters_and_the_columns_of_windows(root: Path) ->
     assert kinds >= {"filter", "group", "aggregate", "window"}
     ranked = next(e for e in lineage.expressions if e.kind.value == "window")
     assert ranked.sources == ("orders.amount", "orders.city")
+
+
+def test_a_report_writes_orders_frames_and_filters_as_the_query_does(root: Path) -> None:
+    (root / "views" / "v.sql").write_text(
+        "SELECT id, sum(amount) OVER (PARTITION BY city ORDER BY id DESC "
+        "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS two, "
+        "sum(amount) OVER (ORDER BY id NULLS LAST) AS running, max(amount) OVER () AS most, "
+        "lag(amount) OVER (ORDER BY customer DESC NULLS FIRST, id) AS before "
+        "FROM orders ORDER BY amount DESC, id LIMIT 3"
+    )
+    lineage = Project.load(root).plan()["v"].lineage
+    assert lineage is not None
+    assert {e.text for e in lineage.expressions if e.kind.value == "window"} == {
+        "sum(amount) OVER (PARTITION BY city ORDER BY id DESC ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+        "sum(amount) OVER (ORDER BY id NULLS LAST)",
+        "max(amount) OVER ()",
+        "lag(amount) OVER (ORDER BY customer DESC NULLS FIRST, id)",
+    }
+    assert [e.text for e in lineage.expressions if e.kind.value == "order"] == ["amount DESC", "id"]
+    assert {window.order_by for window in lineage.windows} == {
+        *(("id DESC",), ("id NULLS LAST",), (), ("customer DESC NULLS FIRST", "id"))
+    }
+
+
+def test_a_report_writes_the_filter_of_an_aggregate(root: Path) -> None:
+    (root / "views" / "v.sql").write_text(
+        "SELECT city, sum(amount) FILTER (WHERE id > 2) AS s FROM orders GROUP BY city"
+    )
+    lineage = Project.load(root).plan()["v"].lineage
+    assert lineage is not None
+    assert lineage.aggregates[0].measures == ("sum(amount) FILTER (WHERE (id > 2))",)
+
+
+def test_the_command_says_why_a_planned_view_is_traced_from_its_text(root: Path) -> None:
+    (root / "views" / "v.sql").write_text("SELECT id, explode(tags) AS tag FROM orders")
+    shown = CliRunner().invoke(app, ["lineage", "v", str(root)])
+    assert shown.exit_code == 0
+    assert "from the text, which may name more than is needed: it generates rows" in " ".join(
+        shown.output.split()
+    )

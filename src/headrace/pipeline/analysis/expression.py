@@ -4,12 +4,12 @@ The functions of a plan are numbered; an `ExpressionReader` knows their names.
 """
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import msgspec
-from substrait.algebra_pb2 import AggregateFunction, Expression, Rel
+from substrait.algebra_pb2 import AggregateFunction, AggregateRel, Expression, Rel, SortField
 
 from headrace.expr.node import Literal as SparkLiteral
 from headrace.expr.node import Value
@@ -42,11 +42,25 @@ _INFIX |= {
 _TRANSPARENT = frozenset(
     {
         *("spark_normal", "spark_float_order", "spark_float_value"),
-        *("spark_in_range", "spark_stepwise_sum"),
+        *("spark_in_range", "spark_stepwise_sum", "spark_same"),
     }
 )
-"""Kernels that only concern the order or the range of their first argument."""
+"""Kernels that only concern the order, the range or the evaluation of their first argument."""
 _DISTINCT = AggregateFunction.AGGREGATION_INVOCATION_DISTINCT
+_DIRECTIONS = {
+    SortField.SORT_DIRECTION_ASC_NULLS_LAST: " NULLS LAST",
+    SortField.SORT_DIRECTION_DESC_NULLS_FIRST: " DESC NULLS FIRST",
+    SortField.SORT_DIRECTION_DESC_NULLS_LAST: " DESC",
+}
+"""How each direction is written; an ascending order with nulls first is Spark's default."""
+_WINDOW = Expression.WindowFunction
+_FRAMELESS = frozenset(
+    {
+        *("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"),
+        *("lag", "lead"),
+    }
+)
+"""Window functions whose frame changes nothing."""
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (a naive time stays one)
 _TICKS = {3: 1_000, 6: 1_000_000, 9: 1_000_000_000, 0: 1}
 
@@ -190,11 +204,23 @@ class ExpressionReader(msgspec.Struct, frozen=True):
         is_equality = self.name(expression) in {"equal", "is_not_distinct_from"}
         return children(expression) if is_equality else []
 
-    def call(self, function: AggregateFunction, names: Sequence[str]) -> str:
-        """Return an aggregate as text."""
+    def measure(self, measure: AggregateRel.Measure, names: Sequence[str]) -> str:
+        """Return a measure of an aggregation as text, with the order and the filter of its rows."""
+        function = measure.measure
         arguments = ", ".join(self.text(a.value, names) for a in function.arguments)
         distinct = "DISTINCT " if function.invocation == _DISTINCT else ""
-        return f"{self.functions[function.function_reference]}({distinct}{arguments})"
+        text = f"{self.functions[function.function_reference]}({distinct}{arguments})"
+        if function.sorts:
+            text += f" WITHIN GROUP (ORDER BY {', '.join(self.order(function.sorts, names))})"
+        if measure.HasField("filter"):
+            text += f" FILTER (WHERE {self.text(measure.filter, names)})"
+        return text
+
+    def order(self, sorts: Iterable[SortField], names: Sequence[str]) -> tuple[str, ...]:
+        """Return the keys of an order as text, each with its direction."""
+        return tuple(
+            self.text(sort.expr, names) + _DIRECTIONS.get(sort.direction, "") for sort in sorts
+        )
 
     def text(self, expression: Expression, names: Sequence[str]) -> str:
         """Return an expression as text, over columns of these names."""
@@ -224,13 +250,39 @@ class ExpressionReader(msgspec.Struct, frozen=True):
         window = expression.window_function
         arguments = ", ".join(self.text(a.value, names) for a in window.arguments)
         by = ", ".join(self.text(part, names) for part in window.partitions)
-        order = ", ".join(self.text(sort.expr, names) for sort in window.sorts)
-        over = " ".join(
-            f"{word} {listed}"
-            for word, listed in (("PARTITION BY", by), ("ORDER BY", order))
-            if listed
+        order = ", ".join(self.order(window.sorts, names))
+        function = self.functions[window.function_reference]
+        clauses = (
+            f"PARTITION BY {by}" if by else "",
+            f"ORDER BY {order}" if order else "",
+            "" if function in _FRAMELESS else _frame(window),
         )
-        return f"{self.functions[window.function_reference]}({arguments}) OVER ({over})"
+        return f"{function}({arguments}) OVER ({' '.join(filter(None, clauses))})"
+
+
+def _frame(window: Expression.WindowFunction) -> str:
+    """Return the frame of a window as text; empty for the default frame."""
+    is_ordered, is_rows = bool(window.sorts), window.bounds_type == _WINDOW.BOUNDS_TYPE_ROWS
+    lower = _bound(window.lower_bound, "PRECEDING")
+    upper = _bound(window.upper_bound, "FOLLOWING")
+    is_from_start = lower == "UNBOUNDED PRECEDING"
+    if is_from_start and upper == "UNBOUNDED FOLLOWING":
+        is_default = not is_ordered
+    else:
+        is_default = is_from_start and is_ordered and not is_rows and upper == "CURRENT ROW"
+    return "" if is_default else f"{'ROWS' if is_rows else 'RANGE'} BETWEEN {lower} AND {upper}"
+
+
+def _bound(bound: Expression.WindowFunction.Bound, side: str) -> str:
+    match bound.WhichOneof("kind"):
+        case "preceding":
+            return f"{bound.preceding.offset} PRECEDING"
+        case "following":
+            return f"{bound.following.offset} FOLLOWING"
+        case "current_row":
+            return "CURRENT ROW"
+        case _:
+            return f"UNBOUNDED {side}"
 
 
 def _literal_text(literal: Expression.Literal) -> str:

@@ -114,7 +114,9 @@ class PlanReader:
                 rows = self._rel(node.input)
                 for sort in node.sorts:
                     used = self._use([sort.expr], rows)
-                    self._record(ExpressionKind.ORDER, sort.expr, rows, used)
+                    names = [column.name for column in rows.columns]
+                    (key,) = self.expressions.order([sort], names)
+                    self._record(ExpressionKind.ORDER, sort.expr, rows, used, text=key)
                     self._order_sources |= used
             case "fetch":
                 rows = self._fetch(node)
@@ -175,9 +177,15 @@ class PlanReader:
         return Rows(rows.columns)
 
     def _record(
-        self, kind: ExpressionKind, expression: Expression, rows: Rows, sources: frozenset[str]
+        self,
+        kind: ExpressionKind,
+        expression: Expression,
+        rows: Rows,
+        sources: frozenset[str],
+        *,
+        text: str | None = None,
     ) -> None:
-        """Add an expression to the report."""
+        """Add an expression to the report, as the text given or as that of the expression."""
         functions: set[str] = set()
         waiting = [expression]
         while waiting:
@@ -187,7 +195,8 @@ class PlanReader:
         self._expression_lineage.append(
             ExpressionLineage(
                 kind=kind,
-                text=self.expressions.text(expression, [column.name for column in rows.columns]),
+                text=text
+                or self.expressions.text(expression, [column.name for column in rows.columns]),
                 sources=tuple(sorted(sources)),
                 functions=tuple(sorted(functions - {""})),
             )
@@ -214,7 +223,7 @@ class PlanReader:
                 WindowLineage(
                     function=self.expressions.functions[window.function_reference],
                     partition_by=tuple(self.expressions.text(e, names) for e in window.partitions),
-                    order_by=tuple(self.expressions.text(s.expr, names) for s in window.sorts),
+                    order_by=self.expressions.order(window.sorts, names),
                 )
             )
         return has_window
@@ -245,7 +254,7 @@ class PlanReader:
             used += [sort.expr for sort in measure.measure.sorts]
             if measure.HasField("filter"):
                 used.append(measure.filter)
-            text = self.expressions.call(measure.measure, names)
+            text = self.expressions.measure(measure, names)
             column = Column(text, self._use(used, rows), types[-1])
             measures.append(column)
             self._expression_lineage.append(
