@@ -101,9 +101,10 @@ def parse_query(sql: str, *, file: str) -> Query:
             parsed = SparkText().parser().parse(list(words), sql)
         trees = [tree for tree in parsed if tree is not None]
     except ParseError as error:
-        check_counts(sql, file=file)
+        check_counts(sql, words, file=file)
         raise syntax_error(sql, words, error, file=file) from error
-    except (SqlglotError, RecursionError) as error:
+    except (SqlglotError, RecursionError, ValueError) as error:  # sqlglot raises bare ones, too
+        check_counts(sql, words, file=file)
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InvalidViewError(file=file, line=None, reason=reason) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query) or not trees[0].selects:

@@ -26,6 +26,10 @@ _WORDS = (
     *("FLOAT", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "ARRAY", "MAP", "STRUCT"),
 )
 _MIN_SIMILARITY = 0.75
+_WITH_FORMS = frozenset({"if", "overlay", "position", "substr", "substring", "trim"})
+"""Functions that also have a form of their own, which the parser expects where the number of
+arguments is wrong."""
+_WORDS_OF_FORMS = frozenset({"BOTH", "FOR", "FROM", "IN", "LEADING", "PLACING", "TRAILING"})
 _COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
@@ -55,12 +59,19 @@ def syntax_error(
     return InvalidViewError(file=file, line=line, column=column, reason=reason)
 
 
-def check_counts(sql: str, *, file: str) -> None:
+def check_counts(sql: str, words: Sequence[Token], *, file: str) -> None:
     """Report a function with a wrong number of arguments, if that is why parsing failed.
 
     Raises:
         InvalidViewError: there is such a function.
     """
+    for place, word in enumerate(words):
+        name = word.text.casefold()
+        count = _arguments_after(words[place + 1 :]) if name in _WITH_FORMS else None
+        if count is not None and not spark_signatures()[name].takes(count):
+            line, column = line_and_column(sql, word.start)
+            reason = f"{name}(...): it takes {spark_signatures()[name].arity}, not {count}"
+            raise InvalidViewError(file=file, line=line, column=column, reason=reason)
     try:
         tree = parse_calls(sql)
     except SqlglotError:
@@ -70,6 +81,24 @@ def check_counts(sql: str, *, file: str) -> None:
         if signature is not None and not signature.takes(len(call.expressions)):
             reason = f"it takes {signature.arity}, not {len(call.expressions)}"
             raise invalid(wrong(call, reason).refusal, sql, file=file)
+
+
+def _arguments_after(words: Sequence[Token]) -> int | None:
+    """Return the number of arguments in parentheses; None if words of a form are between them."""
+    depth = commas = 0
+    for place, word in enumerate(words):
+        match word.token_type:
+            case TokenType.L_PAREN | TokenType.L_BRACKET:
+                depth += 1
+            case TokenType.R_PAREN | TokenType.R_BRACKET:
+                depth -= 1
+            case TokenType.COMMA:
+                commas += depth == 1
+        if depth == 0:
+            return None if place == 0 else commas + (place > 1)
+        if depth == 1 and word.text.upper() in _WORDS_OF_FORMS:
+            return None
+    return None
 
 
 def check_commas(sql: str, words: Sequence[Token], *, file: str) -> None:
