@@ -74,6 +74,15 @@ def test_a_plan_with_an_unknown_field_is_not_rewritten(context: SessionContext) 
         canonical_plan(plan.SerializeToString())
 
 
+def test_a_plan_with_an_extension_is_not_rewritten(context: SessionContext) -> None:
+    plan = Plan()
+    plan.ParseFromString(encoded(context, "SELECT id + 1 AS a FROM t"))
+    common = plan.relations[0].root.input.project.common
+    common.advanced_extension.enhancement.Pack(plan.extensions[0])
+    with pytest.raises(UnknownFieldError, match="extension"):
+        canonical_plan(plan.SerializeToString())
+
+
 def messages(message: Message) -> list[Message]:
     """Return a message and all messages nested in it."""
     nested = [message]

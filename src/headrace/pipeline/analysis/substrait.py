@@ -5,14 +5,15 @@ numbered by name, the producer version is omitted, and the bytes are written det
 scan names only the columns that it reads, so an unused column changes no plan.
 
 Renumbering means rewriting every reference. A reference inside a field that the protobuf classes do
-not know would keep its old number and point to another function, so a plan with unknown fields is
-refused. The classes are those of the Substrait version that DataFusion writes.
+not know, or inside an extension, would keep its old number and point to another function, so a plan
+with either is refused. The classes are those of the Substrait version that DataFusion writes.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 
+from google.protobuf.any_pb2 import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import Message
@@ -111,6 +112,9 @@ def _check_known(node: Message) -> None:
             f"its Substrait plan has fields that substrait-protobuf does not know: {numbers} of "
             f"{node.DESCRIPTOR.full_name}"
         )
+        raise UnknownFieldError(reason)
+    if isinstance(node, Any):
+        reason = f"its Substrait plan has an extension, {node.type_url or 'without a type'}"
         raise UnknownFieldError(reason)
 
 
