@@ -115,6 +115,11 @@ SELECT b, avg(big) AS a FROM everyday GROUP BY b
 SELECT k, ceil(dec) AS a, floor(dec) AS b, ceil(d) AS c FROM everyday
 SELECT k, CAST(d AS DECIMAL(10, 3)) AS a, CAST(dec AS INT) AS b, CAST(dec AS STRING) AS c FROM everyday
 SELECT k, dec BETWEEN 0 AND 5 AS a, dec IN (1.25, 3) AS b, dec = 3 AS c FROM everyday
+SELECT k, CAST(d AS DECIMAL(5, 1)) AS a, CAST(f AS DECIMAL(9, 3)) AS b FROM extreme WHERE k < 7
+SELECT k, ceil(d) AS a, floor(d) AS b FROM extreme WHERE k IN (1, 4, 5, 6)
+SELECT CAST(a AS INT) AS b FROM VALUES (CAST(0.999999999999999999 AS DECIMAL(37, 18))) AS v(a)
+SELECT CAST(a AS INT) AS b, CAST(a AS TINYINT) AS c FROM VALUES (CAST(99.999999 AS DECIMAL(38, 6))) AS v(a)
+SELECT CAST(a AS BIGINT) AS b FROM VALUES (CAST(0.999999999999999999 AS DECIMAL(37, 18))) AS v(a)
 SELECT k, try_divide(dec, i) AS a, try_add(l, 1) AS b, try_subtract(i, 1) AS c, try_multiply(l, 2) AS e FROM extreme
 SELECT k, try_cast(s AS INT) AS a, try_cast(w AS DECIMAL(5, 2)) AS b, try_cast(d AS BIGINT) AS c FROM extreme
 SELECT sum(DISTINCT i) AS a, count(DISTINCT s, w) AS b, avg(DISTINCT y) AS c FROM everyday
@@ -160,6 +165,22 @@ SELECT CASE WHEN count(*) > 100 THEN skewness(a) END AS c FROM VALUES (1E-200D, 
 SELECT k, if(k > 100, sum(big) OVER (), 1) AS a FROM extreme WHERE k IN (1, 8)
 SELECT b, sum(l) AS a FROM extreme WHERE k <> 2 GROUP BY b
 SELECT k, sum(l) OVER (ORDER BY k) AS a FROM extreme WHERE k <> 2
+-- rows that are dropped before something raises
+SELECT k, l + i AS a FROM extreme WHERE k NOT IN (1, 2)
+SELECT k, 10 DIV i + l AS a FROM extreme WHERE k > 3
+SELECT k, 10 DIV i + l AS a FROM extreme WHERE k > 3 ORDER BY k LIMIT 2
+SELECT k, 10 DIV i + l AS a FROM (SELECT * FROM extreme ORDER BY k DESC LIMIT 4)
+SELECT k, a FROM (SELECT k, 10 DIV i + l AS a FROM extreme) WHERE k > 4
+SELECT max(k) AS g, 10 DIV sum(i) + min(y) AS a FROM extreme GROUP BY k HAVING max(k) > 4
+SELECT k, 10 DIV i + l AS a FROM extreme WHERE k > 4 UNION ALL SELECT k, i FROM everyday
+SELECT k, CAST(s AS INT) + length(w) + k AS a, s FROM everyday WHERE s RLIKE '^[0-9]{1,4}$'
+-- rows that are dropped after something raises
+SELECT k, a FROM (SELECT k, 1 DIV i AS a, row_number() OVER (ORDER BY k) AS r FROM extreme) WHERE r = 1
+SELECT k FROM (SELECT k, 1 DIV i AS a, row_number() OVER (ORDER BY k) AS r FROM extreme) WHERE r = 1
+SELECT k, a FROM (SELECT k, 1 DIV i AS a, row_number() OVER (ORDER BY k) AS r FROM extreme) WHERE k = 1
+SELECT k, a FROM (SELECT k, 1 DIV i AS a, row_number() OVER (PARTITION BY k ORDER BY b) AS r FROM extreme) WHERE k = 1 AND r = 1
+SELECT k, a FROM (SELECT k, 1 DIV i AS a, row_number() OVER w AS r FROM extreme WINDOW w AS (PARTITION BY k ORDER BY b)) WHERE k = 1
+SELECT b, m FROM (SELECT b, 1 DIV max(i) AS m, rank() OVER (ORDER BY b) AS r FROM extreme WHERE k IN (2, 3) GROUP BY b) WHERE r > 5
 -- subqueries
 SELECT k FROM everyday a WHERE EXISTS (SELECT 1 FROM extreme b WHERE b.k = a.i)
 SELECT k FROM everyday a WHERE NOT EXISTS (SELECT 1 FROM extreme b WHERE b.k = a.i AND b.b)

@@ -15,10 +15,11 @@ from headrace.pipeline.analysis.substrait import canonical_plan, plan_bytes
 from headrace.pipeline.arrow_ddl import spark_schema, spark_type, type_text
 from headrace.pipeline.functions.catalog import standard_catalog
 from headrace.pipeline.project.setting import Settings
-from headrace.pipeline.translation.compiler import Clock
+from headrace.pipeline.translation.compiler import Clock, Placement
 from headrace.pipeline.translation.kernel import row_ordered
 from headrace.pipeline.translation.kernels.row import numbered
 from headrace.pipeline.translation.kernels.table import register_kernels
+from headrace.pipeline.translation.placement import computes_before_selecting
 from headrace.pipeline.translation.proof import RAISES
 from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
@@ -39,35 +40,44 @@ class Prepared:
         self.sql, self.tables = sql, tables
         self.fallback: str | None = None
         """Why the stored plan was not used, if it was not."""
-        self.translation = self._translated(settings, Clock.RUNNING)
+        self._plan(settings, Placement.FREE)
+        if self.translation.can_raise and computes_before_selecting(self._planned):
+            self._plan(settings, Placement.FIXED)
+            if computes_before_selecting(self._planned):
+                reason = "DataFusion would compute columns for rows that are dropped"
+                raise Refused(Refusal(reason=reason, expression=sql, blame=Blame.RUNNER))
+
+    def _plan(self, settings: Settings, placement: Placement) -> None:
+        self.translation = self._translated(settings, Clock.RUNNING, placement)
         one_task = row_ordered(self.translation.kernels)  # as the runner does
         options = {"datafusion.execution.target_partitions": "1"} if one_task else {}
         context: SessionContext = planning_context(settings, options.items())
-        for name, table in tables.items():
+        for name, table in self.tables.items():
             context.register_record_batches(name, [table.to_batches()])
         register_kernels(context, self.translation.kernels)
         catalog = standard_catalog()
-        for call in parse_calls(sql).find_all(exp.Anonymous):
+        for call in parse_calls(self.sql).find_all(exp.Anonymous):
             if call.name in catalog:
                 register_function(context, catalog[call.name], len(call.expressions))
         try:
             self.frame = context.sql(self.translation.sql)
             self.frame.execution_plan()
             self.makes_rows = "unnest(" in self.translation.sql
-            planned = self.frame
+            self._planned = self.frame
             if self.makes_rows:  # the plan represents the query, but the query itself is run
-                stopped = self._translated(settings, Clock.STOPPED)
+                stopped = self._translated(settings, Clock.STOPPED, placement)
                 register_kernels(context, stopped.kernels)
-                planned = context.sql(stopped.sql)
-            raw = Producer.to_substrait_plan(planned.optimized_logical_plan(), context).encode()
+                self._planned = context.sql(stopped.sql)
+            optimized = self._planned.optimized_logical_plan()
+            raw = Producer.to_substrait_plan(optimized, context).encode()
             self.plan = plan_bytes(canonical_plan(raw))
         except Exception as error:
             reason = str(error)
-            refusal = Refusal(reason=reason, expression=sql, blame=Blame.RUNNER)
+            refusal = Refusal(reason=reason, expression=self.sql, blame=Blame.RUNNER)
             raise Refused(refusal) from error
         self.context = context
 
-    def _translated(self, settings: Settings, clock: Clock) -> Translation:
+    def _translated(self, settings: Settings, clock: Clock, placement: Placement) -> Translation:
         return translate_query(
             self.sql,
             schemas={name: table.schema for name, table in self.tables.items()},
@@ -75,6 +85,7 @@ class Prepared:
             variables={},
             settings=settings,
             clock=clock,
+            placement=placement,
         )
 
     def rows(self) -> pa.Table | str:

@@ -23,7 +23,8 @@ from headrace.pipeline.analysis.trust import QueryFacts, untrusted_columns
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import Settings, VariableValue
-from headrace.pipeline.translation.compiler import Clock
+from headrace.pipeline.translation.compiler import Clock, Placement
+from headrace.pipeline.translation.placement import computes_before_selecting
 from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.table_call import parse_table_call, table_calls_in
@@ -129,9 +130,19 @@ class Analyst:
         is_volatile = any(query.reads_clock or query.has_generator for query in facts)
         refusal, exact, planned = None, None, None
         try:
-            exact = self._translate_exactly(query, schemas, is_volatile=is_volatile)
+            # A query that is only translated may still be run, and its physical plan is not known.
+            placement = Placement.FREE if self.is_runner else Placement.FIXED
+            exact = self._translate_exactly(
+                query, schemas, is_volatile=is_volatile, placement=placement
+            )
             if self.is_runner:
                 planned = self._plan_exactly(query, exact, functions=functions)
+                can_raise = exact.running.can_raise or len(facts) > 1
+                if can_raise and computes_before_selecting(planned.frame):
+                    exact = self._translate_exactly(
+                        query, schemas, is_volatile=is_volatile, placement=Placement.FIXED
+                    )
+                    planned = self._plan_in_place(query, exact, functions=functions)
         except Refused as refused:
             refusal = refused.refusal
         except (Unplannable, NotImplementedError) as error:
@@ -174,16 +185,21 @@ class Analyst:
         )
 
     def _translate_exactly(
-        self, query: Query, schemas: Mapping[str, pa.Schema], *, is_volatile: bool
+        self,
+        query: Query,
+        schemas: Mapping[str, pa.Schema],
+        *,
+        is_volatile: bool,
+        placement: Placement,
     ) -> "_ExactTranslation":
         """Translate a query into DataFusion SQL with Spark's semantics.
 
         Raises:
             Refused: there is no such translation.
         """
-        running = stopped = self._translated(query, schemas, Clock.RUNNING)
+        running = stopped = self._translated(query, schemas, Clock.RUNNING, placement)
         if is_volatile:
-            stopped = self._translated(query, schemas, Clock.STOPPED)
+            stopped = self._translated(query, schemas, Clock.STOPPED, placement)
         return _ExactTranslation(running, stopped)
 
     def _plan_exactly(
@@ -214,6 +230,21 @@ class Analyst:
             self.session.check_runnable(planned)
         return planned
 
+    def _plan_in_place(
+        self, query: Query, exact: "_ExactTranslation", *, functions: Collection[str]
+    ) -> Planned:
+        """Plan a translation in which nothing may be computed before a filter below it.
+
+        Raises:
+            Refused: as for `_plan_exactly`, or something still is.
+            Unplannable, NotImplementedError: as for `_plan_exactly`.
+        """
+        planned = self._plan_exactly(query, exact, functions=functions)
+        if computes_before_selecting(planned.frame):
+            reason = "DataFusion would compute columns for rows that WHERE or LIMIT drops"
+            raise Refused(Refusal(reason=reason, expression="the query", blame=Blame.RUNNER))
+        return planned
+
     def _plan_if_possible(
         self, query: Query, exact: "_ExactTranslation | None", *, functions: Collection[str]
     ) -> Planned | None:
@@ -224,7 +255,7 @@ class Analyst:
             return None
 
     def _translated(
-        self, query: Query, schemas: Mapping[str, pa.Schema], clock: Clock
+        self, query: Query, schemas: Mapping[str, pa.Schema], clock: Clock, placement: Placement
     ) -> Translation:
         return translate_query(
             query.sql,
@@ -233,6 +264,7 @@ class Analyst:
             variables=self.variables,
             settings=self.settings,
             clock=clock,
+            placement=placement,
         )
 
     def _sketch(

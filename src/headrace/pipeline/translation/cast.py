@@ -23,6 +23,11 @@ from headrace.pipeline.translation.typed import (
     sql_cast,
 )
 
+_DOUBLE_DIGITS = 16
+"""With this many digits, no decimal is nearer to a double of another whole number."""
+_INT_SCALE = 6
+"""Nor is one of INT's range with this many digits after the point."""
+
 
 class Casts:
     """Casts under the settings of a project."""
@@ -93,6 +98,8 @@ class Casts:
             return call("decimal_to_double", to, value)
         if t.is_decimal(source) and to == t.FLOAT:
             return call("decimal_to_float", to, value)
+        if _is_truncated_by_chance(source, to) and (self.ansi or is_try):
+            return None
         if t.is_decimal(source) and t.is_integer(to) and soft:
             return self._lossy(value, to, "decimal_to_integer", is_try=is_try)
         if t.is_decimal(source) and t.is_integer(to):
@@ -177,6 +184,21 @@ class Casts:
             if whole >= 0 and to.scale >= value.type.scale:
                 return Typed(sql_cast(str(literal), to), to, is_literal=True, value=literal)
         return None
+
+
+def _is_truncated_by_chance(source: pa.DataType, to: pa.DataType) -> bool:
+    """Return whether Spark truncates some decimals exactly, and others as the nearest double.
+
+    It takes the double to cast to a type shorter than BIGINT, if the decimal is not held as a long
+    at that point. Both have the same result with few digits, or few of them after the point.
+    """
+    return (
+        t.is_decimal(source)
+        and t.is_integer(to)
+        and to != t.LONG
+        and source.precision > _DOUBLE_DIGITS
+        and source.scale > _INT_SCALE
+    )
 
 
 def _plain(value: Typed, to: pa.DataType, *, can_fail: bool = False) -> Typed:

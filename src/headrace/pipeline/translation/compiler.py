@@ -30,6 +30,15 @@ class Clock(Enum):
     """The start of 1970, so that a plan does not contain the time of planning."""
 
 
+class Placement(Enum):
+    """Where DataFusion may compute the columns of a SELECT."""
+
+    FREE = "free"
+    """Anywhere: a physical plan may compute them for rows that a filter below drops."""
+    FIXED = "fixed"
+    """Where the SELECT is: after the filters and limits below it."""
+
+
 class PlainSelect(msgspec.Struct, frozen=True):
     """The parts of a query that only filters and projects the rows of its FROM."""
 
@@ -71,6 +80,7 @@ class Compiler(Protocol):
     functions: Catalog
     variables: Mapping[str, VariableValue]
     clock: Clock
+    placement: Placement
     subqueries: Subqueries
     windows: dict[str, exp.Expr]
     """The named windows of the current query."""

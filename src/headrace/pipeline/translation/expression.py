@@ -25,7 +25,13 @@ from headrace.pipeline.translation.call import (
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.time import extract
 from headrace.pipeline.translation.closed_syntax import check_argument_count
-from headrace.pipeline.translation.compiler import Clock, Subqueries, or_refuse, three_valued
+from headrace.pipeline.translation.compiler import (
+    Clock,
+    Placement,
+    Subqueries,
+    or_refuse,
+    three_valued,
+)
 from headrace.pipeline.translation.condition import (
     between,
     case_when,
@@ -78,11 +84,13 @@ class Expressions:
         functions: Catalog,
         variables: Mapping[str, VariableValue],
         clock: Clock,
+        placement: Placement,
         subqueries: Subqueries,
     ) -> None:
         """Take the query text, from which literals are read as written, and the settings."""
         self.sql, self.casts, self.functions = sql, casts, functions
         self.variables, self.clock, self.subqueries = variables, clock, subqueries
+        self.placement = placement
         self.windows: dict[str, exp.Expr] = {}
         """The named windows of the current query."""
         self.fallible = 0

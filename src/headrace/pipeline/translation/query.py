@@ -16,7 +16,7 @@ from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import Settings, VariableValue
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.closed_syntax import check_syntax
-from headrace.pipeline.translation.compiler import Clock, Compiled
+from headrace.pipeline.translation.compiler import Clock, Compiled, Placement
 from headrace.pipeline.translation.expression import Expressions
 from headrace.pipeline.translation.interval_type import has_no_column
 from headrace.pipeline.translation.kernel import kernels_in
@@ -36,6 +36,8 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     schema: pa.Schema
     """The columns of the result: folded names, and Spark's types."""
     kernels: frozenset[str]
+    can_raise: bool
+    """Whether an expression raises for some values."""
 
 
 def translate_query(  # noqa: PLR0913
@@ -46,6 +48,7 @@ def translate_query(  # noqa: PLR0913
     variables: Mapping[str, VariableValue],
     settings: Settings,
     clock: Clock = Clock.RUNNING,
+    placement: Placement = Placement.FREE,
 ) -> Translation:
     """Translate a Spark SQL query.
 
@@ -56,6 +59,7 @@ def translate_query(  # noqa: PLR0913
         variables: The values of its variables.
         settings: The settings that change its meaning.
         clock: How the time of the run is written.
+        placement: Where DataFusion may compute columns that can raise.
 
     Raises:
         Refused: the query is wrong, or the catalogue lacks something that it uses.
@@ -68,6 +72,7 @@ def translate_query(  # noqa: PLR0913
         functions=functions,
         variables=variables,
         clock=clock,
+        placement=placement,
         subqueries=compiler,
     )
     try:
@@ -88,7 +93,10 @@ def translate_query(  # noqa: PLR0913
         for column in compiled.columns
     ]
     return Translation(
-        sql=compiled.text, schema=pa.schema(fields), kernels=kernels_in(compiled.text)
+        sql=compiled.text,
+        schema=pa.schema(fields),
+        kernels=kernels_in(compiled.text),
+        can_raise=compiler.expressions.fallible > 0,
     )
 
 

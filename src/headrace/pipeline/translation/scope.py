@@ -30,9 +30,10 @@ class Output(msgspec.Struct, frozen=True):
     type: pa.DataType
     nullable: bool = True
     is_aggregated: bool = False
-    """Whether it is computed from an aggregate."""
+    """Whether it is computed from an aggregate, or after a window function."""
     is_fallible: bool = False
-    """Whether it is an aggregate that raises for some groups."""
+    """Whether it raises for some rows, and Spark evaluates it before a filter on the columns that
+    are aggregated."""
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):

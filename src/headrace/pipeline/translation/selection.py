@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.compiler import Compiled, PlainSelect, Queries
+from headrace.pipeline.translation.compiler import Compiled, Placement, PlainSelect, Queries
 from headrace.pipeline.translation.eager import having, where, with_aggregates
 from headrace.pipeline.translation.generator import is_generator, without_generator
 from headrace.pipeline.translation.grouping import group_by, has_aggregate, star_of
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.order import order_and_limit
+from headrace.pipeline.translation.placement import in_place
 from headrace.pipeline.translation.project_call import is_project_aggregate
 from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import check_distinct
@@ -53,8 +54,11 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     functions = queries.expressions.functions
     aggregates = any(has_aggregate(column, functions) for column in node.expressions)
     outputs = tuple(_output(name, value, scope) for name, value in items)
+    outputs = _before_windows(queries, node, scope, items, outputs)
     check_distinct(outputs, node)
     is_distinct = node.args.get("distinct") is not None
+    # In a subquery of an expression, DataFusion looks for aggregates and columns as they are.
+    is_fixed = queries.expressions.placement is Placement.FIXED and scope.parent is None
     shown = []
     for name, value in items:
         plain = value
@@ -62,6 +66,8 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
             if not t.is_orderable(value.type):
                 raise unsupported(node, f"the catalogue has no DISTINCT of {type_text(value.type)}")
             plain = ordered(value)
+        if is_fixed:
+            plain = in_place(plain)
         shown.append(f"{plain.text} AS {identifier(name.casefold())}")
     groups = _having(queries, node, scope)
     word = "SELECT DISTINCT " if is_distinct else "SELECT "
@@ -144,6 +150,39 @@ def _output(name: str, value: Typed, scope: Scope) -> Output:
         is_aggregated or any(column.is_aggregated for column in inner),
         any(a.can_fail and a.text == value.text for a in scope.aggregates)
         or any(c.is_fallible and c.value.text == value.text for c in inner),
+    )
+
+
+def _before_windows(
+    queries: Queries,
+    node: exp.Select,
+    scope: Scope,
+    items: Sequence[tuple[str, Typed]],
+    outputs: tuple[Output, ...],
+) -> tuple[Output, ...]:
+    """Mark what Spark evaluates before the window functions of a SELECT, and so before a filter.
+
+    A filter of the enclosing query drops rows after the windows, unless it is one of their common
+    keys. The columns that are no windows are evaluated before them, for all rows.
+    """
+    found = [part for column in node.expressions for part in column.find_all(exp.Window)]
+    windows = [part for part in found if part.find_ancestor(exp.Select) is node]
+    if not windows:
+        return outputs
+    common: set[str] | None = None
+    for part in windows:
+        alias = part.args.get("alias") if part.args.get("over") else None
+        named = None if alias is None else queries.expressions.windows.get(alias.name.casefold())
+        keys = (part if named is None else named).args.get("partition_by") or ()
+        texts = {queries.expressions.value(key, scope).text for key in keys}
+        common = texts if common is None else common & texts
+    return tuple(
+        msgspec.structs.replace(
+            output,
+            is_aggregated=output.is_aggregated or value.text not in (common or ()),
+            is_fallible=output.is_fallible or (value.can_fail and " OVER (" not in value.text),
+        )
+        for output, (_, value) in zip(outputs, items, strict=True)
     )
 
 

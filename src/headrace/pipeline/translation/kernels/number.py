@@ -145,7 +145,7 @@ def double_ceil(call: KernelCall, values: pa.Array) -> pa.Array:
 
 def _saturated(rounded: Any, values: pa.Array, call: KernelCall) -> pa.Array:
     doubles = np.asarray(pc.fill_null(values, 0.0))
-    if call.parameters and not np.all(np.abs(doubles) < 2.0**63):
+    if call.parameters and np.any((doubles < -(2.0**63)) | (doubles >= 2.0**63)):
         raise SparkArithmeticError("a double does not fit into BIGINT")
     finite = np.nan_to_num(np.asarray(pc.fill_null(values, 0.0)), nan=0.0)
     with np.errstate(all="ignore"):

@@ -96,18 +96,21 @@ def float_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def number_to_decimal(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Round a number half up to a decimal; a value that does not fit is an error, or null."""
+    """Round a number half up to a decimal; a value that does not fit is an error, or null.
+
+    NaN and infinities are null.
+    """
     step = Decimal(1).scaleb(-call.gives.scale)
 
     def cast(value: float | Decimal) -> Decimal | None:
         if isinstance(value, float) and not math.isfinite(value):
-            rounded = None
-        elif isinstance(value, float):
+            return None
+        if isinstance(value, float):
             candidates = [_JAVA_DIGITS.plus(d) for d in double_decimals(value)]
             rounded = agreed(_rounded(d, step) for d in candidates)
         else:
             rounded = _rounded(Decimal(value), step)
-        if rounded is not None and len(rounded.as_tuple().digits) <= call.gives.precision:
+        if len(rounded.as_tuple().digits) <= call.gives.precision:
             return rounded
         if call.parameters:
             return None

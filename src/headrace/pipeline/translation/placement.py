@@ -1,0 +1,65 @@
+"""Keeps what can raise after the filters and limits below it.
+
+A physical plan of DataFusion may compute the columns of a SELECT before its WHERE if this leaves
+fewer columns to filter. `SELECT id, a / (id - 3) * b FROM t WHERE id > 3` then divides by zero
+at a row that Spark never divides. It does so only while the columns of the filter are plain columns
+of the SELECT, so that calls of a kernel in their place prevent it.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from datafusion import DataFrame
+
+from headrace.pipeline.translation.typed import Typed, call
+
+_COMPUTED = re.compile(r"@\d+(?! as )")
+"""A column in an expression of a physical projection; a plain column is `name@0 as name`."""
+_PASSING = ("Filter", "Sort", "Repartition", "SubqueryAlias", "Coalesce", "Cooperative")
+"""Operators of both kinds of plans whose rows are rows of their input, as they are."""
+
+
+def in_place(value: Typed) -> Typed:
+    """Return a value that is no plain column."""
+    return value if value.is_literal else call("same", value.type, value, can_fail=value.can_fail)
+
+
+def computes_before_selecting(frame: DataFrame) -> bool:
+    """Return whether a physical plan computes expressions for rows that the logical one drops."""
+    physical = _computed_below(
+        frame.execution_plan(),
+        inputs=lambda node: node.children(),
+        computes=lambda text: text.startswith("ProjectionExec") and bool(_COMPUTED.search(text)),
+    )
+    if physical == _NOWHERE:
+        return False
+    logical = _computed_below(
+        frame.optimized_logical_plan(),
+        inputs=lambda node: node.inputs(),
+        computes=lambda text: text.startswith("Projection"),
+    )
+    return any(actual > meant for actual, meant in zip(physical, logical, strict=True))
+
+
+def _computed_below(
+    plan: Any, *, inputs: Callable[[Any], list[Any]], computes: Callable[[str], bool]
+) -> tuple[int, int]:
+    """Return how often something is computed below a filter, and below a sort with a limit."""
+    filtered = limited = 0
+    waiting = [(plan, 0, 0)]
+    while waiting:
+        node, filters, limits = waiting.pop()
+        text = node.display().strip()
+        if computes(text):
+            filtered, limited = filtered + filters, limited + limits
+        if text.startswith(_PASSING):
+            filters += text.startswith("Filter")
+            limits += text.startswith("Sort") and "fetch=" in text
+        else:
+            filters = limits = 0
+        waiting += [(child, filters, limits) for child in inputs(node)]
+    return filtered, limited
+
+
+_NOWHERE = (0, 0)
