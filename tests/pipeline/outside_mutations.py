@@ -22,7 +22,19 @@ def _resource(name: str, code: str, expression: str) -> Change:
     return changed(name, code, "1\n", "2\n", says, expression=expression, files=files)
 
 
+_LARGE = {f"local_tools/m{number}.py": "" for number in range(51)}
+
 OUTSIDE_CHANGES = [
+    _outside(
+        "local package of many files",
+        "import local_tools\n",
+        "local_tools, which counts as a whole, changed",
+        expression="local_tools.A",
+        files=(
+            {**_LARGE, "local_tools/__init__.py": "A = 1\n"},
+            {**_LARGE, "local_tools/__init__.py": "A = 2\n"},
+        ),
+    ),
     _outside(
         "unrelated constant of a local package",
         "import local_tools\n",

@@ -73,6 +73,7 @@ def digest_record(lines: Iterable[str]) -> str:
     return sha256(json.dumps(files).encode()).hexdigest()[:16]
 
 
+@cache
 def every_installed() -> str:
     """Return one hash of all distributions and their versions."""
     names = {

@@ -12,7 +12,6 @@ from pathlib import Path
 from headrace.pipeline.functions.inert import dotted_name
 from headrace.pipeline.functions.module import Imported, Module, Statement
 from headrace.pipeline.functions.resolution import Resolver
-from headrace.pipeline.functions.syntax import Definition
 
 
 def _joined(*parts: str) -> str:
@@ -155,9 +154,8 @@ class Folding:
             return None
         self._open.add(name)
         try:
-            node = self._statement.node
-            if _is_local(node, name):
-                value = _assigned_in(node, name)
+            if name in self._statement.local_values:
+                value = _only_value(self._statement.local_values[name])
             else:
                 value = self._module.assigned(name)
             return self._imported(name) if value is None else self.fold(value)
@@ -175,26 +173,8 @@ class Folding:
         return None
 
 
-def _is_local(node: ast.stmt, name: str) -> bool:
-    """Return whether a function or class may bind a name itself."""
-    return isinstance(node, Definition) and any(
-        (isinstance(part, ast.arg) and part.arg == name)
-        or (isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load))
-        for part in ast.walk(node)
-    )
-
-
-def _assigned_in(node: ast.stmt, name: str) -> ast.expr | None:
+def _only_value(values: Sequence[ast.expr | None]) -> ast.expr | None:
     """Return the expression that a local name is bound to; None unless bound exactly once."""
-    values: list[ast.expr | None] = []
-    for part in ast.walk(node):
-        match part:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
-                values.append(value)
-            case ast.arg(arg=target) if target == name:
-                values.append(None)
-            case ast.Name(id=target, ctx=ast.Store() | ast.Del()) if target == name:
-                values.append(None)
     # The walk visits an assignment twice, as a statement and as the name that it stores to.
     known = [value for value in values if value is not None]
     return known[0] if len(values) == 2 and len(known) == 1 else None  # noqa: PLR2004

@@ -140,6 +140,18 @@ class Statement:
         table = symtable.symtable(ast.unparse(parsed), "statement", "exec")
         return frozenset(_free_names(table))
 
+    @cached_property
+    def local_values(self) -> dict[str, list[ast.expr | None]]:
+        """Return what a function or class may bind its local names to; None for unknown values."""
+        values: dict[str, list[ast.expr | None]] = {}
+        for part in ast.walk(self.node) if isinstance(self.node, Definition) else ():
+            match part:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value):
+                    values.setdefault(target, []).append(value)
+                case ast.arg(arg=target) | ast.Name(id=target, ctx=ast.Store() | ast.Del()):
+                    values.setdefault(target, []).append(None)
+        return values
+
     def nodes(self) -> Iterator[ast.AST]:
         """Iterate over its syntax, top down, without declaring decorators and docstrings."""
         return iter(self._nodes)

@@ -8,7 +8,7 @@ their bytes.
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import metadata
 from importlib.machinery import (
@@ -21,6 +21,7 @@ from importlib.machinery import (
     SourceFileLoader,
     SourcelessFileLoader,
 )
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,8 @@ _LOADERS = (
     (SourceFileLoader, SOURCE_SUFFIXES),
     (SourcelessFileLoader, BYTECODE_SUFFIXES),
 )
+_MOST_FILES = 50
+"""The largest package without a version that is followed; of larger ones all code counts."""
 _CODE = (".py", ".so", ".pyd", ".pyc", ".zip", ".whl", ".egg")
 """The suffixes of code, including archives that Python imports from."""
 
@@ -56,7 +59,7 @@ class Unversioned(msgspec.Struct, frozen=True):
     module: str
     files: tuple[Path, ...]
     spec: ModuleSpec | None = None
-    """Where its source is, by which it can be followed; None if it is in an archive."""
+    """Where its source is, by which it can be followed; None in an archive or a large package."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -256,7 +259,14 @@ def find_outside(name: str) -> Installed | Unversioned:
     is_plain = bool(files) and all(Path(place).exists() for place in places)
     if files and files[0].name == "__init__.py":
         files[0] = files[0].parent
-    return Unversioned(top, tuple(files), spec if is_plain else None)
+    is_followed = is_plain and not _is_large(files)
+    return Unversioned(top, tuple(files), spec if is_followed else None)
+
+
+def _is_large(places: Iterable[Path]) -> bool:
+    """Return whether a package has too much code to be followed in reasonable time."""
+    code = (file for place in places if place.is_dir() for file in code_files(place))
+    return next(islice(code, _MOST_FILES, None), None) is not None
 
 
 def _existing(place: str) -> Path | None:
