@@ -139,6 +139,7 @@ def _try_faults(
         assert run(root, None, "").status == 0, label
         assert versions(root) == expected_versions, f"{label}: the run after that did not skip"
         assert wrong_files(root) == [], label
+        counts["repaired"] += 1
         _LOGGER.info("%s: repaired", label)
     tried = sum(counts[moment] for moment in Moment)
     _LOGGER.info("%d faults at %d operations passed: %s", tried, len(operations), dict(counts))
