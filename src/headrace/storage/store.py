@@ -48,9 +48,7 @@ class RequestCost(Enum):
 
 _COALESCING = {
     RequestCost.LOCAL: Coalescing(gap_bytes=0, largest_bytes=64 << 20),
-    # 4 MB arrive in about the time that a request waits for its first byte. Larger requests would
-    # delay the first rows, and keep fewer of them in flight within the read-ahead limit.
-    RequestCost.REMOTE: Coalescing(gap_bytes=64 << 10, largest_bytes=4 << 20),
+    RequestCost.REMOTE: Coalescing(gap_bytes=64 << 10, largest_bytes=8 << 20),
 }
 
 
