@@ -12,6 +12,7 @@ from headrace.cli.option import (
     StorageOption,
     TableUri,
     open_table,
+    parse_moment,
     parse_options,
 )
 from headrace.cli.path import shown_path
@@ -95,11 +96,11 @@ def changes(  # noqa: PLR0913  (one parameter an option)
             **parse_options(option, defaults=RowOptions()),
         }
     if follow:
-        start = None if since is None else _moment(since)
+        start = None if since is None else parse_moment(since)
         ranges = source.follow(start, poll_s=every)
         reader = _followed(source, ranges, row_arguments if rows else None, output_format)
     else:
-        start, end = _moment(since or "0"), None if until is None else _moment(until)
+        start, end = parse_moment(since or "0"), None if until is None else parse_moment(until)
         reader = (
             source.change_rows(start, end, log_tail=log_tail, **row_arguments)
             if rows
@@ -107,10 +108,6 @@ def changes(  # noqa: PLR0913  (one parameter an option)
         )
     with reader:
         write_rows(reader, output_format)
-
-
-def _moment(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdecimal() else text
 
 
 def _files(changes: Changes, output: Format) -> RecordBatchReader:

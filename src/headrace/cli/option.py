@@ -123,6 +123,11 @@ def store_settings(storage_option: list[str] | None) -> dict[str, str] | None:
     return settings or None
 
 
+def parse_moment(text: str) -> int | str:
+    """Return the version that `text` is, or `text` itself, which is a time."""
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
 def parse_words(argument: str, words: list[str] | None) -> dict[str, str]:
     """Parse `name=value` arguments into a mapping.
 

@@ -7,7 +7,14 @@ import msgspec
 import typer
 
 from headrace.cli.console import make_grid, plain_console, print_grid, print_json
-from headrace.cli.option import AsJson, StorageOption, TableUri, open_table, parse_words
+from headrace.cli.option import (
+    AsJson,
+    StorageOption,
+    TableUri,
+    open_table,
+    parse_moment,
+    parse_words,
+)
 from headrace.cli.progress_bar import Work, show_work
 from headrace.errors import InvalidArgumentError
 
@@ -36,8 +43,13 @@ def state(  # noqa: PLR0913  (one parameter an option)
         ),
     ] = None,
     since: Annotated[
-        int | None,
-        typer.Option("--since", min=0, metavar="VERSION", help="changes: those after a version."),
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="changes: those after this version, or from this time on: "
+            "42, 2026-03-01, yesterday.",
+        ),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="clean: delete; without it, only list the files.")
@@ -94,10 +106,12 @@ def _plain(value: Any) -> dict[str, Any]:
     return facts
 
 
-def _changes(table: Any, since: int | None, *, as_json: bool) -> None:
+def _changes(table: Any, since: str | None, *, as_json: bool) -> None:
     if since is None:
-        raise InvalidArgumentError(argument="--since", reason="give the version to start after")
-    changes = table.changes(since + 1)
+        reason = "give the version after which to start, or a time"
+        raise InvalidArgumentError(argument="--since", reason=reason)
+    moment = parse_moment(since)
+    changes = table.changes(moment + 1 if isinstance(moment, int) else moment)
     if as_json:
         print_json(list(changes))
         return

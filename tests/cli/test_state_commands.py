@@ -1,0 +1,90 @@
+"""`headrace state` and `headrace sql`, in a separate process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+HEADRACE = [sys.executable, "-m", "headrace"]
+
+
+def headrace(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
+
+
+def facts(*words: str) -> Any:
+    result = headrace(*words, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "table"
+    for number in range(3):
+        rows = pa.table({"id": [number], "city": ["Bern"]})
+        write_deltalake(path, rows, mode="append", partition_by=["city"])
+    return str(path)
+
+
+def test_a_state_is_synced_described_and_verified(table: str) -> None:
+    assert headrace("state", "describe", table).returncode != 0  # there is none yet
+    synced = facts("state", "sync", table)
+    assert (synced["kind"], synced["num_files"]) == ("full", 3)
+    DeltaTable(table).delete("id = 1")
+    assert facts("state", "sync", table)["removed"] == 1
+    described = facts("state", "describe", table)
+    assert (described["version"], described["numFiles"]) == ("3", "2")
+    verified = facts("state", "verify", table)
+    assert (verified["live_files"], verified["problems"]) == (2, [])
+
+
+def test_clean_deletes_only_when_told_to(table: str) -> None:
+    settings = ("retention_versions=1", "retention_hours=0", "min_manifest_age_hours=0")
+    keep_one = [word for setting in settings for word in ("--set", setting)]
+    facts("state", "sync", table)
+    for number in range(3, 5):
+        write_deltalake(table, pa.table({"id": [number], "city": ["Bern"]}), mode="append")
+        facts("state", "sync", table, "--set", "retention_versions=9")
+    folder = Path(table) / "_headrace"
+    before = sorted(folder.rglob("*.avro"))
+    planned = facts("state", "clean", table, *keep_one)
+    assert planned["dry_run"]
+    assert planned["states"] == [2]
+    assert sorted(folder.rglob("*.avro")) == before
+    cleaned = facts("state", "clean", table, *keep_one, "--yes")
+    assert cleaned["deleted_states"] == 1
+    assert len(sorted(folder.rglob("*.avro"))) < len(before)
+    assert facts("state", "verify", table)["live_files"] == 5
+
+
+def test_a_compaction_reports_whether_there_was_anything_to_do(table: str) -> None:
+    facts("state", "sync", table)
+    assert facts("state", "compact", table) == {"status": "clean already"}
+
+
+def test_changes_start_after_a_version_or_at_a_time(table: str) -> None:
+    after = facts("state", "changes", table, "--since", "1")
+    assert [change["version"] for change in after] == [2]
+    recent = facts("state", "changes", table, "--since", "yesterday")
+    assert [change["version"] for change in recent] == [0, 1, 2]
+    missing = headrace("state", "changes", table)
+    assert missing.returncode == 2
+    assert "--since" in missing.stderr
+
+
+def test_an_unknown_setting_is_refused_with_the_known_ones(table: str) -> None:
+    result = headrace("state", "sync", table, "--set", "nonsense=3")
+    assert result.returncode == 2
+    assert "retention_versions" in result.stderr
+
+
+def test_sql_about_a_delta_table_names_what_is_missing(table: str) -> None:
+    result = headrace("sql", f"DESCRIBE INDEXTABLES STATE '{table}'")
+    assert result.returncode != 0
+    assert "NOT_INDEXTABLES" in result.stderr
