@@ -14,6 +14,7 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiler
 from headrace.pipeline.translation.condition import mixes_equality
 from headrace.pipeline.translation.operator import logical
+from headrace.pipeline.translation.refusal import unsupported
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.typed import Typed, call
 
@@ -48,6 +49,9 @@ def where(compiler: Compiler, node: exp.Expr, scope: Scope, text: str) -> Typed:
         node: The condition.
         scope: The visible names.
         text: The whole query: columns that it does not use are not evaluated.
+
+    Raises:
+        Refused: what Spark evaluates before the filter depends on the windows that it omits.
     """
     early = [c for c in scope.columns if c.is_fallible and c.value.text in text]
 
@@ -58,8 +62,13 @@ def where(compiler: Compiler, node: exp.Expr, scope: Scope, text: str) -> Typed:
         if len(relations) > 1 or "SELECT " in part.text:
             return part
         values = [column.value for column in early if column.qualifier in relations]
-        is_aggregated = any(column.is_aggregated for column in used)
-        return _after(part, values) if values and is_aggregated else part
+        if not values or not any(column.is_aggregated for column in used):
+            return part
+        windows = [c for c in scope.columns if c.is_window and c.qualifier in relations]
+        if not all(column.value.text in text for column in windows):
+            reason = "Spark omits the window functions that are not used, and what they wait for"
+            raise unsupported(node, reason)
+        return _after(part, values)
 
     return _conjunction(compiler, node, Scope(scope.columns, scope.parent), checked)
 

@@ -30,20 +30,20 @@ def computes_before_selecting(frame: DataFrame) -> bool:
     physical = _computed_below(
         frame.execution_plan(),
         inputs=lambda node: node.children(),
-        computes=lambda text: text.startswith("ProjectionExec") and bool(_COMPUTED.search(text)),
+        computes=_is_computing_exec,
     )
     if physical == _NOWHERE:
         return False
     logical = _computed_below(
         frame.optimized_logical_plan(),
         inputs=lambda node: node.inputs(),
-        computes=lambda text: text.startswith("Projection"),
+        computes=_is_computing_projection,
     )
     return any(actual > meant for actual, meant in zip(physical, logical, strict=True))
 
 
 def _computed_below(
-    plan: Any, *, inputs: Callable[[Any], list[Any]], computes: Callable[[str], bool]
+    plan: Any, *, inputs: Callable[[Any], list[Any]], computes: Callable[[Any], bool]
 ) -> tuple[int, int]:
     """Return how often something is computed below a filter, and below a sort with a limit."""
     filtered = limited = 0
@@ -51,7 +51,7 @@ def _computed_below(
     while waiting:
         node, filters, limits = waiting.pop()
         text = node.display().strip()
-        if computes(text):
+        if computes(node):
             filtered, limited = filtered + filters, limited + limits
         if text.startswith(_PASSING):
             filters += text.startswith("Filter")
@@ -60,6 +60,24 @@ def _computed_below(
             filters = limits = 0
         waiting += [(child, filters, limits) for child in inputs(node)]
     return filtered, limited
+
+
+def _is_computing_exec(node: Any) -> bool:
+    text = node.display().strip()
+    return text.startswith("ProjectionExec") and bool(_COMPUTED.search(text))
+
+
+def _is_computing_projection(node: Any) -> bool:
+    if not node.display().startswith("Projection"):
+        return False
+    return not all(_is_plain(value) for value in node.to_variant().projections())
+
+
+def _is_plain(value: Any) -> bool:
+    kind = value.variant_name()
+    return kind in ("Column", "Literal") or (
+        kind == "Alias" and _is_plain(value.to_variant().expr())
+    )
 
 
 _NOWHERE = (0, 0)

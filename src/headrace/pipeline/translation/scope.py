@@ -34,6 +34,8 @@ class Output(msgspec.Struct, frozen=True):
     is_fallible: bool = False
     """Whether it raises for some rows, and Spark evaluates it before a filter on the columns that
     are aggregated."""
+    is_window: bool = False
+    """Whether it is computed from a window function."""
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):
@@ -46,6 +48,7 @@ class ScopeColumn(msgspec.Struct, frozen=True):
     """Whether it needs a qualified name: one side of a join by USING."""
     is_aggregated: bool = False
     is_fallible: bool = False
+    is_window: bool = False
     """As of `Output`."""
 
 
@@ -168,6 +171,7 @@ def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
             ),
             is_aggregated=output.is_aggregated,
             is_fallible=output.is_fallible,
+            is_window=output.is_window,
         )
         for output in outputs
     ]

@@ -150,6 +150,7 @@ def _output(name: str, value: Typed, scope: Scope) -> Output:
         is_aggregated or any(column.is_aggregated for column in inner),
         any(a.can_fail and a.text == value.text for a in scope.aggregates)
         or any(c.is_fallible and c.value.text == value.text for c in inner),
+        any(column.is_window for column in inner),
     )
 
 
@@ -181,6 +182,7 @@ def _before_windows(
             output,
             is_aggregated=output.is_aggregated or value.text not in (common or ()),
             is_fallible=output.is_fallible or (value.can_fail and " OVER (" not in value.text),
+            is_window=output.is_window or " OVER (" in value.text,
         )
         for output, (_, value) in zip(outputs, items, strict=True)
     )

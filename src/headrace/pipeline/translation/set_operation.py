@@ -52,6 +52,7 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
             a.nullable or b.nullable,
             a.is_aggregated or b.is_aggregated,
             a.is_fallible or b.is_fallible,
+            a.is_window or b.is_window,
         )
         for a, b, kind in zip(left.columns, right.columns, kinds, strict=True)
     )
