@@ -4,7 +4,7 @@ import re
 
 from hypothesis import strategies as st
 
-from tests.pipeline.function_mutations import HEAD, TAIL
+from tests.pipeline.function_changes.change import HEAD, TAIL
 
 Program = dict[str, str]
 

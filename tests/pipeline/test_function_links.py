@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headrace.pipeline.project.folder import read_functions
-from tests.pipeline.function_mutations import functions
+from tests.pipeline.function_changes.change import functions
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

@@ -14,7 +14,7 @@ from headrace.pipeline import Project, explain_change
 from headrace.pipeline.functions.catalog import standard_catalog
 from headrace.pipeline.functions.fingerprint import FunctionPart
 from headrace.pipeline.project.folder import read_functions
-from tests.pipeline.function_mutations import functions
+from tests.pipeline.function_changes.change import functions
 from tests.pipeline.shop import edit, write_shop
 
 UNPROVEN = [

@@ -4,7 +4,7 @@ import io
 import zipfile
 from textwrap import dedent
 
-from tests.pipeline.function_mutations import ON_IMPORT, Change, changed, functions
+from tests.pipeline.function_changes.change import ON_IMPORT, Change, changed, functions
 
 
 def _archive(name: str, text: str) -> bytes:

@@ -14,14 +14,10 @@ from hypothesis import event, given, settings
 from headrace.pipeline.functions.catalog import describe_change
 from headrace.pipeline.functions.fingerprint import FunctionPart
 from tests.effort import examples
+from tests.pipeline.function_changes.change import Change, Files
+from tests.pipeline.function_changes.table import CHANGES
 from tests.pipeline.function_judge import Judge, Judgement
-from tests.pipeline.function_mutations import CHANGES as OPEN_CHANGES
-from tests.pipeline.function_mutations import Change, Files
 from tests.pipeline.function_programs import Program, changed_programs
-from tests.pipeline.hidden_mutations import HIDDEN_CHANGES
-from tests.pipeline.outside_mutations import OUTSIDE_CHANGES
-
-CHANGES = [*OPEN_CHANGES, *HIDDEN_CHANGES, *OUTSIDE_CHANGES]
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "function-fingerprints.md"
 Judged = dict[str, tuple[Judgement, Judgement]]

@@ -1,6 +1,6 @@
 """Changes outside the project: packages without a version, and files that are found by package."""
 
-from tests.pipeline.function_mutations import Change, Files, changed, functions
+from tests.pipeline.function_changes.change import Change, Files, changed, functions
 
 _READS_DATA = """
 from pathlib import Path
