@@ -85,10 +85,3 @@ class Contestant(Protocol):
 
     def bytes_read(self) -> int | None:
         """Return the bytes that it reports to have read, or None if it does not report them."""
-
-
-class Floor(Protocol):
-    """Does only the work that every contestant has to do."""
-
-    def floor(self) -> int:
-        """Return the number of checkpoint rows that were read."""

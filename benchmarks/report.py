@@ -78,10 +78,10 @@ class Report:
         if not any(target.files == self.files for target in TARGETS):
             yield f"Most targets are for 1 M and 10 M files; these hold at {self.files:,} too."
             yield ""
-        yield "| target | found | met |"
+        yield "| target | measured | met |"
         yield "|---|--:|---|"
         for verdict in verdicts:
-            yield f"| {verdict.text} | {verdict.found} | {'yes' if verdict.met else '**no**'} |"
+            yield f"| {verdict.text} | {verdict.measured} | {'yes' if verdict.met else '**no**'} |"
 
 
 def floor_table(best: Best) -> Iterator[str]:

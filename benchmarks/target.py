@@ -38,7 +38,7 @@ class Verdict:
     """The result of a target."""
 
     text: str
-    found: str
+    measured: str
     met: bool
 
 
@@ -71,7 +71,7 @@ class Target:
             Bound.AT_MOST: actual <= self.value,
             Bound.BELOW: actual < self.value,
         }[self.bound]
-        return Verdict(text=self._text(), found=self._number(actual), met=met)
+        return Verdict(text=self._text(), measured=self._number(actual), met=met)
 
     def _number(self, number: float) -> str:
         if self.peer is None:

@@ -56,7 +56,7 @@ def render(named: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    found = read_named()
-    PAGE.write_text(render(found), encoding="utf-8")
-    if gone := missing(found):
-        raise SystemExit(f"no test for: {', '.join(gone)}")
+    named = read_named()
+    PAGE.write_text(render(named), encoding="utf-8")
+    if untested := missing(named):
+        raise SystemExit(f"no test for: {', '.join(untested)}")

@@ -136,7 +136,7 @@ _whole_texts = (_small | st.integers(-(2**63), 2**63 - 1)).map(
     lambda value: Lit(f"'{value}'", "exact", Fraction(value))
 )
 _decimal_texts = _numbers.map(
-    lambda found: Lit(f"'{float(found.value)!r}'", "double", float(found.value))
+    lambda number: Lit(f"'{float(number.value)!r}'", "double", float(number.value))
 )
 _double_texts = _doubles.map(lambda value: Lit(f"'{value!r}'", "double", value))
 

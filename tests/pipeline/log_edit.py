@@ -122,10 +122,6 @@ def add_mapped_column(name: str, number: int) -> Callable[[list[Field]], list[Fi
     return lambda fields: [*fields, {**_field(name, "long"), "metadata": metadata}]
 
 
-def drop_column(name: str) -> Callable[[list[Field]], list[Field]]:
-    return lambda fields: [field for field in fields if field["name"] != name]
-
-
 def replace_column(name: str, number: int) -> Callable[[list[Field]], list[Field]]:
     """Drop a column and add it again, which discards its values."""
 

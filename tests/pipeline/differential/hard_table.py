@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 
 INF, NAN = float("inf"), float("nan")
-DAY_US = 86_400_000_000
 
 COLUMNS: dict[str, pa.DataType] = {
     "k": pa.int32(),

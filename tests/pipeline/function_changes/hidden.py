@@ -83,7 +83,7 @@ HIDDEN_CHANGES = [
         expression="SEEN[0]",
     ),
     changed(
-        "value that a class tells its name",
+        "value that learns its name from its class",
         """
         SEEN = []
         class Field:

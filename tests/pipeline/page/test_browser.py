@@ -77,7 +77,7 @@ def test_a_search_leads_to_the_result(opened: Callable[..., Browser], large: str
     page = opened(large)
     page.click("document.getElementById('search')")
     page.type("p01")
-    assert page.ask("[...document.querySelectorAll('#found a')].map(a => a.textContent)") == [
+    assert page.ask("[...document.querySelectorAll('#matches a')].map(a => a.textContent)") == [
         f"step{i:03}" for i in range(10, 20)
     ]
     page.press("Enter")

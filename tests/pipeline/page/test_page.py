@@ -26,11 +26,11 @@ class Tags(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.tags.append((tag, dict(attrs)))
 
 
 def evil_page(root: Path) -> str:
@@ -44,7 +44,7 @@ def evil_page(root: Path) -> str:
 
 
 def test_text_of_the_author_never_becomes_an_element(tmp_path: Path) -> None:
-    tags = Tags(evil_page(tmp_path / "shop")).found
+    tags = Tags(evil_page(tmp_path / "shop")).tags
     assert [attributes for tag, attributes in tags if tag == "script"] == [
         {"id": "data", "type": "application/json"},
         {},
@@ -57,7 +57,7 @@ def test_the_policy_allows_only_the_pages_own_script_and_style(tmp_path: Path) -
     page = project_page(write_project(tmp_path / "shop"))
     policy = next(
         attributes["content"]
-        for tag, attributes in Tags(page).found
+        for tag, attributes in Tags(page).tags
         if attributes.get("http-equiv") == "Content-Security-Policy"
     )
     script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]
@@ -140,7 +140,7 @@ def test_a_folder_without_a_project_is_an_error_with_its_status(tmp_path: Path) 
 def test_a_notebook_gets_a_picture_without_a_script(tmp_path: Path, *, is_planned: bool) -> None:
     project = Project.load(write_project(tmp_path / "shop"))
     html = project.plan()._repr_html_() if is_planned else project._repr_html_()
-    tags = [tag for tag, _ in Tags(html).found]
+    tags = [tag for tag, _ in Tags(html).tags]
     assert "script" not in tags
     assert tags.count("path") == 3
     assert "2 views, 2 sources" in html

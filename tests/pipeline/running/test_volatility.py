@@ -124,7 +124,7 @@ from headrace.pipeline import view
 
 @view(materialise="output")
 def dice(spark):
-    """Chance that no text tells of."""
+    """Randomness that the text does not show."""
     from pyspark.sql import functions as F
     return spark.table("weather").withColumn("r", F.rand())
 '''

@@ -25,7 +25,7 @@ def test_versions_are_attributed_to_the_writers_that_made_them(tmp_path: Path) -
             [
                 sys.executable,
                 "-m",
-                "tests.pipeline.running.writer",
+                WRITER,
                 kind,
                 tmp_path,
                 name,

@@ -36,9 +36,9 @@ function look(scale, x, y) {
   svg.setAttribute("viewBox", `${x} ${y} ${canvas.clientWidth / scale} ${canvas.clientHeight / scale}`);
 }
 function reach(start, links) {
-  const found = new Set([start]);
-  for (const i of found) for (const further of links[i]) found.add(further);
-  return found;
+  const reached = new Set([start]);
+  for (const i of reached) for (const next of links[i]) reached.add(next);
+  return reached;
 }
 function light(i) {
   const lit = i === undefined ? null : new Set([...reach(i, reads), ...reach(i, readBy)]);
@@ -96,13 +96,13 @@ canvas.addEventListener("wheel", (event) => {
 }, { passive: false });
 
 // Search -----------------------------------------------------------------------------------------
-const search = at("search"), found = at("found");
+const search = at("search"), matches = at("matches");
 search.oninput = () => {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = data.names.filter((_, i) => words.every((word) => data.words[i].includes(word)));
   const byName = (name) => (words.some((word) => name.includes(word)) ? 0 : 1);
   const best = hits.sort((a, b) => byName(a) - byName(b) || a.length - b.length).slice(0, 12);
-  found.replaceChildren(...best.map((name, place) => {
+  matches.replaceChildren(...best.map((name, place) => {
     const item = document.createElement("li"), link = document.createElement("a");
     link.href = `#${encodeURIComponent(name)}`;
     link.textContent = name;
@@ -110,14 +110,14 @@ search.oninput = () => {
     item.append(link);
     return item;
   }));
-  found.hidden = !words.length || !best.length;
+  matches.hidden = !words.length || !best.length;
 };
 search.onkeydown = (event) => {
-  if (event.key === "Enter" && !found.hidden) found.querySelector("a").click();
+  if (event.key === "Enter" && !matches.hidden) matches.querySelector("a").click();
   if (event.key === "Escape") search.blur();
 };
-search.onblur = () => setTimeout(() => { found.hidden = true; }, 150);
-found.onclick = () => { search.value = ""; found.hidden = true; };
+search.onblur = () => setTimeout(() => { matches.hidden = true; }, 150);
+matches.onclick = () => { search.value = ""; matches.hidden = true; };
 addEventListener("keydown", (event) => {
   if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); }
 });

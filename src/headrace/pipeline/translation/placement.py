@@ -39,7 +39,7 @@ def computes_before_selecting(frame: DataFrame) -> bool:
         inputs=lambda node: node.inputs(),
         computes=_is_computing_projection,
     )
-    return any(actual > meant for actual, meant in zip(physical, logical, strict=True))
+    return any(actual > planned for actual, planned in zip(physical, logical, strict=True))
 
 
 def _computed_below(

@@ -166,8 +166,12 @@ def _before_windows(
     A filter of the enclosing query drops rows after the windows, unless it is one of their common
     keys. The columns that are no windows are evaluated before them, for all rows.
     """
-    found = [part for column in node.expressions for part in column.find_all(exp.Window)]
-    windows = [part for part in found if part.find_ancestor(exp.Select) is node]
+    windows = [
+        window
+        for column in node.expressions
+        for window in column.find_all(exp.Window)
+        if window.find_ancestor(exp.Select) is node
+    ]
     if not windows:
         return outputs
     common: set[str] | None = None

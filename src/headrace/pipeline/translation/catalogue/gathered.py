@@ -70,8 +70,8 @@ def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     if t.has_float(kind) or not t.is_orderable(kind) or over.distinct:
         return None
     values = gather(over, value)
-    which = "greatest" if down else "least"
-    return None if values is None else call("mode", kind, values, parameters=(which,))
+    extreme = "greatest" if down else "least"
+    return None if values is None else call("mode", kind, values, parameters=(extreme,))
 
 
 def _any_value(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
