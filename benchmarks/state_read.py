@@ -37,22 +37,29 @@ _WANTED = 4
 
 _SCRIPT = """
 import sys, time
-def peak_mb():
+def memory_mb():
     with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
-before = peak_mb()
+        values = dict(line.split(":") for line in status)
+    names = {"peak": "VmHWM", "private": "RssAnon", "mapped": "RssFile"}
+    return {name: int(values[key].split()[0]) / 1024 for name, key in names.items()}
+steps = [("interpreter", memory_mb())]
 import json
 import headrace
+steps.append(("headrace", memory_mb()))
+import pyarrow.compute
+steps.append(("pyarrow", memory_mb()))
+import fastavro, sqlglot.dialects.spark
+steps.append(("fastavro and sqlglot", memory_mb()))
 from headrace.engines.arrow import columnar
-imported = peak_mb()
+steps.append(("headrace's engine", memory_mb()))
 table = headrace.Table(sys.argv[1])
 times = []
 for _ in range(5):
     start, cpu = time.perf_counter(), time.process_time()
     files = sum(1 for _ in table.snapshot().scan(sys.argv[2]))
     times.append((time.perf_counter() - start, time.process_time() - cpu))
-print(json.dumps({"files": files, "times": times, "grown_mb": peak_mb() - before,
-                  "read_mb": peak_mb() - imported}))
+steps.append(("the read", memory_mb()))
+print(json.dumps({"files": files, "times": times, "steps": steps}))
 """
 
 
@@ -172,6 +179,22 @@ def seed_layout(table: Path, part: str) -> int:
     return matching
 
 
+def print_memory(steps: list[tuple[str, dict[str, float]]]) -> None:
+    """Print the memory of each step: at most, private, and mapped files that processes share."""
+    print(
+        "  memory, MB            peak  private   mapped (target: at most 50 above the interpreter)"
+    )
+    nothing = dict.fromkeys(steps[0][1], 0.0)
+    interpreter, read = steps[0][1], steps[-1][1]
+    parts = [
+        (title, memory, before)
+        for (title, memory), (_, before) in zip(steps, [("", nothing), *steps], strict=False)
+    ]
+    for title, memory, before in (*parts, ("above the interpreter", read, interpreter)):
+        grown = (f"{memory[name] - before[name]:9.1f}" for name in memory)
+        print(f"    {title:22}{''.join(grown)}")
+
+
 def measure_partition(files: int) -> None:
     """Read one partition of a large table, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
@@ -197,8 +220,7 @@ def measure_partition(files: int) -> None:
         f"    at first   {first_cpu * 1000:8.1f} ms, {first_wall * 1000:.1f} ms by the clock, "
         "imports included"
     )
-    print(f"  memory       {report['grown_mb']:8.1f} MB above the interpreter (target: at most 50)")
-    print(f"    the read   {report['read_mb']:8.1f} MB above the imported libraries")
+    print_memory(report["steps"])
     print(f"  seed's way   {slow:8.1f} ms  {slow / cpu:.1f} x headrace (target: at least 20)")
 
 

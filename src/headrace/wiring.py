@@ -16,7 +16,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, TypeVar
 
-from headrace.engines.arrow.executor import ArrowExecutor, Columnar
+from headrace.engines.arrow.executor import ArrowExecutor, Checkpoints, Columnar
 from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.errors import MissingExtraError, UnsupportedStoreError
 from headrace.expr.node import Basis, BoundPredicate, Predicate
@@ -107,7 +107,7 @@ def _open_other(uri: str, *, home: Service | None, options: Mapping[str, Any] | 
 
 
 class ColumnarLoader:
-    """Loads the columnar half of the embedded engine on first use.
+    """Loads the parts of the embedded engine that need Arrow on first use, Parquet by itself.
 
     All executions on one table share the footer cache. The cache is not pickled.
     """
@@ -119,14 +119,24 @@ class ColumnarLoader:
         self._creating = Lock()
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
-        """Import the columnar half and bind it to an execution."""
-        from headrace.engines.arrow.checkpoint.parquet_source import FooterCache  # noqa: PLC0415
+        """Import the columnar part and bind it to an execution."""
         from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
+
+        return ArrowColumnar(log.store, context=context)
+
+    def checkpoints(
+        self, log: LogBytes, context: ExecutionContext, columnar: Columnar
+    ) -> Checkpoints:
+        """Import the part that reads Parquet and bind it to an execution."""
+        from headrace.engines.arrow.checkpoint.parquet_source import FooterCache  # noqa: PLC0415
+        from headrace.engines.arrow.checkpoint.reader import ParquetCheckpoints  # noqa: PLC0415
 
         with self._creating:
             if self._footers is None:
                 self._footers = FooterCache(self._cache_bytes)
-        return ArrowColumnar(log, footers=self._footers, context=context)
+        return ParquetCheckpoints(
+            log, footers=self._footers, context=context, judged=columnar.judged
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ColumnarLoader, (self._cache_bytes,)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headrace.compiled.memory import Memory
 from headrace.engines.arrow.checkpoint.coded_map import MapChunks
 from headrace.engines.arrow.checkpoint.footer import Footer
-from headrace.engines.arrow.checkpoint.partition_map import UniformLayout
+from headrace.engines.arrow.checkpoint.uniform_layout import UniformLayout
 from tests.effort import examples
 from tests.engines.damage import Damaged
 

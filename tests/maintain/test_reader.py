@@ -1,5 +1,7 @@
 """The reader reads what the writer writes: files, partitions, and changes across a compaction."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,14 @@ def test_a_compaction_reports_no_changed_files(table: Path) -> None:
     StateWriter(LocalStore(str(table)), settings=PLAIN).commit([entry("h")], ["g"])
     changes = [(c.version, str(c.kind), c.path) for c in Table(str(table)).changes(4)]
     assert sorted(changes) == [(5, "added", "h"), (5, "removed", "g")]
+
+
+def test_a_scan_of_a_state_does_not_import_a_parquet_reader(tmp_path: Path) -> None:
+    StateWriter(LocalStore(str(tmp_path))).commit([entry("a"), entry("b")], metadata=metadata())
+    script = (
+        "import sys, headrace\n"
+        f"scan = headrace.Table({str(tmp_path)!r}).snapshot().scan(\"part = 'a'\")\n"
+        "print(sum(batch.num_rows for batch in scan.batches()), 'pyarrow.parquet' in sys.modules)"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert answer.stdout == b"2 False\n"

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow.checkpoint.partition_map import UniformLayout
+from headrace.engines.arrow.checkpoint.uniform_layout import UniformLayout
 from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
 from headrace.protocol import light

@@ -6,7 +6,7 @@ Plans enter; batches leave, lazily and in order.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import compress
-from threading import Lock
+from threading import RLock
 from types import SimpleNamespace
 from typing import Any, Protocol, TypeAlias, assert_never
 
@@ -48,8 +48,12 @@ Footer: TypeAlias = Any
 """An `arrow.footer.Footer`, named so that this module does not import Arrow."""
 
 
-class Columnar(Protocol):
-    """The part of the engine that needs Arrow, for one execution."""
+Judged: TypeAlias = Any
+"""A `JudgedPredicate`, named for the same reason."""
+
+
+class Checkpoints(Protocol):
+    """The part of the engine that reads Parquet files, for one execution."""
 
     def footer(self, file: LogFile) -> Footer:
         """Return the decoded footer of a Parquet file; it is cached."""
@@ -74,6 +78,10 @@ class Columnar(Protocol):
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """Return the adds of independent leaves, read in parallel; None for other plans."""
 
+
+class Columnar(Protocol):
+    """The part of the engine that needs Arrow but reads no Parquet, for one execution."""
+
     def scan_manifests(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """Return the adds of the manifests of a state; None if these are other plans."""
 
@@ -82,15 +90,23 @@ class Columnar(Protocol):
     ) -> Iterator[ActionBatch]:
         """Yield the adds that may hold a matching row, batch by batch."""
 
+    def judged(self, predicate: BoundPredicate) -> Judged:
+        """Return a predicate with its cached verdicts."""
+
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
         """Return the adds whose key is not in the set."""
 
 
 class LoadColumnar(Protocol):
-    """Creates the part that needs Arrow, and holds the state that its executions share."""
+    """Creates the parts that need Arrow, and holds the state that their executions share."""
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
         """Return the part that needs Arrow, for one execution."""
+
+    def checkpoints(
+        self, log: LogBytes, context: ExecutionContext, columnar: Columnar
+    ) -> Checkpoints:
+        """Return the part that reads Parquet, for the execution of `columnar`."""
 
     def clear(self) -> None:
         """Drop the state that the executions share."""
@@ -120,8 +136,9 @@ class ArrowExecutor(Executor):
         """The plans whose reads start once all commits have been requested."""
         self._unrequested_adds: list[ScanParquet] = []
         """The expected adds of checkpoints whose footers may not have arrived yet."""
-        self._loading = Lock()
+        self._loading = RLock()
         self._loaded: Columnar | None = None
+        self._loaded_checkpoints: Checkpoints | None = None
         self._collected: set[str] = set()
         """The files whose keys this execution has collected; they are read again for their adds."""
 
@@ -160,6 +177,17 @@ class ArrowExecutor(Executor):
                 if self._loaded is None:
                     self._loaded = self._load_columnar(self._log, self._context)
         return self._loaded
+
+    @property
+    def _checkpoints(self) -> Checkpoints:
+        """The part that reads Parquet, loaded on first use."""
+        if self._loaded_checkpoints is None:
+            with self._loading:
+                if self._loaded_checkpoints is None:
+                    self._loaded_checkpoints = self._load_columnar.checkpoints(
+                        self._log, self._context, self._columnar
+                    )
+        return self._loaded_checkpoints
 
     def execute(self, plan: Node) -> Iterator[Batch]:  # noqa: C901, PLR0912  (one case a node)
         """Execute one plan, lazily and in order."""
@@ -218,15 +246,17 @@ class ArrowExecutor(Executor):
         elif self._loaded is not None:
             nodes = (node for plan in plans for node in _reading_nodes(plan))
             scans = [node for node in nodes if isinstance(node, ScanParquet)]
-            self._loaded.expect([file for scan in scans for file in scan.files])
+            if files := [file for scan in scans for file in scan.files]:
+                self._checkpoints.expect(files)
 
     def finish(self) -> None:
         """Drop the reads that have not started, and cancel the row groups in flight.
 
         Commits in flight arrive if no checkpoint was read: the scan of a snapshot needs them.
         """
+        if self._loaded_checkpoints is not None:
+            self._loaded_checkpoints.finish()
         if self._loaded is not None:
-            self._loaded.finish()
             self._reads.request()
         if "_log" in self.__dict__:
             self._log.close()
@@ -241,7 +271,7 @@ class ArrowExecutor(Executor):
 
     def _request_adds(self) -> None:
         self._unrequested_adds = [
-            scan for scan in self._unrequested_adds if not self._columnar.read_ahead(scan)
+            scan for scan in self._unrequested_adds if not self._checkpoints.read_ahead(scan)
         ]
 
     def _request(self, node: Node) -> None:
@@ -252,8 +282,8 @@ class ArrowExecutor(Executor):
                 self._log.expect(LogFile(path=path))
             case ScanJson(files=files):
                 self._expect_commits(files[: self._context.settings.commit_parallelism])
-            case ScanParquet(files=files) if self._loaded is not None:
-                self._loaded.expect(files)  # it caches footers
+            case ScanParquet(files=files) if self._loaded_checkpoints is not None:
+                self._loaded_checkpoints.expect(files)  # it caches footers
             case ScanParquet(files=files):
                 for file in files:
                     self._log.expect_tail(file)
@@ -262,7 +292,9 @@ class ArrowExecutor(Executor):
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute the leaves of a checkpoint in parallel, other leaves in turn."""
-        scanned = self._columnar.scan_leaves(leaves)
+        scanned = self._columnar.scan_manifests(leaves)
+        if scanned is None:
+            scanned = self._checkpoints.scan_leaves(leaves)
         if scanned is not None:
             yield from scanned
             return
@@ -298,11 +330,11 @@ class ArrowExecutor(Executor):
             ObjectNotFoundError: the file does not exist.
             CorruptCheckpointError: it is damaged.
         """
-        return self._columnar.footer(file)
+        return self._checkpoints.footer(file)
 
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Cache a footer that another process has read, so that it is not read again."""
-        self._columnar.remember(file, footer)
+        self._checkpoints.remember(file, footer)
 
     def _scan_parquet(
         self, file: LogFile, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
@@ -315,7 +347,7 @@ class ArrowExecutor(Executor):
                 self._context.meter.count(files_read=1)
                 yield RowBatch(file, [SimpleNamespace(**actions)])
                 return
-        yield from self._columnar.scan_parquet(file, columns=columns, row_groups=row_groups)
+        yield from self._checkpoints.scan_parquet(file, columns=columns, row_groups=row_groups)
 
     def _read_state(self, file: LogFile) -> RowBatch:
         content = self._log.read(file)
