@@ -1,9 +1,13 @@
 """Read a package's source as text, and report which rules a module breaks."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import headrace
+
+PACKAGE = Path(headrace.__file__).parent
 
 STEPS: tuple[frozenset[str], ...] = tuple(
     frozenset(step.split())
@@ -55,6 +59,27 @@ PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
 )
 """The same for the rooms and modules of `pipeline`; a listed module has its own position."""
 
+SUBROOM_STEPS: Mapping[str, tuple[frozenset[str], ...]] = {
+    "pipeline.runners": (frozenset({"datafusion", "spark"}), frozenset({"task"})),
+    "pipeline.translation": tuple(
+        frozenset(step.split())
+        for step in (
+            "",
+            "catalogue",
+            (
+                "cast evaluation interval interval_type operator pattern regular_expression time_cast"
+                " type_rule typed"
+            ),
+            "kernels",
+            "java_number kernel number_format session zone",
+        )
+    ),
+}
+"""The same within rooms that have folders of their own; a module that is not listed is on top.
+
+Modules of one step may import each other, but the folders of one step may not.
+"""
+
 PIPELINE_EXCEPTIONS = frozenset(
     {
         ("pipeline.bundle.bundle", "page"),  # a bundle shows its graph in a notebook
@@ -83,6 +108,9 @@ LIGHT_UNTIL_ASKED = ("pyarrow", "numpy", "sqlglot")
 """Libraries that `import headrace` does not load."""
 
 PURE = frozenset({"phases", "log", "plan"})
+"""Rooms that do no I/O, and reach no module that does."""
+SPILLING_MODULES = frozenset({"replay.spill"})
+"""What pure rooms may reach although it does I/O: the seen set spills to disk."""
 IMPURE_MODULES = frozenset(
     {"os", "io", "pathlib", "shutil", "socket", "subprocess", "tempfile", "urllib.request"}
 )
@@ -126,6 +154,47 @@ def imports(tree: ast.Module) -> Iterator[Import]:
                 yield Import(f"{module}.{alias.name}", node.lineno, late)
 
 
+def reached_modules(package: Path) -> dict[str, frozenset[str]]:
+    """Return the modules that each module imports, directly and indirectly."""
+    trees = {module.name: module.tree for module in modules(package)}
+    direct = {
+        name: {
+            module
+            for imported in imports(tree)
+            if (module := _module_of(imported.module, trees)) is not None
+        }
+        for name, tree in trees.items()
+    }
+    return {name: _reachable(name, direct) for name in direct}
+
+
+def _module_of(imported: str, trees: Mapping[str, ast.Module]) -> str | None:
+    """Return the module of Headrace that an import names, or that has the imported name."""
+    name = imported.removeprefix("headrace.")
+    if name == imported:
+        return None
+    return next((n for n in (name, name.rpartition(".")[0]) if n in trees), None)
+
+
+def _reachable(start: str, direct: Mapping[str, set[str]]) -> frozenset[str]:
+    reached, waiting = set[str](), list(direct[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(direct[name])
+    return frozenset(reached)
+
+
+def is_impure(tree: ast.Module) -> bool:
+    """Return whether a module imports what does I/O."""
+    return any(
+        f"{imported.module}.".startswith(f"{impure}.")
+        for imported in imports(tree)
+        for impure in IMPURE_MODULES
+    )
+
+
 def step_of(room: str) -> int:
     return next(i for i, rooms in enumerate(STEPS) if room in rooms)
 
@@ -153,6 +222,7 @@ def _direction(module: Module, imported: Import) -> Iterator[str]:
     target = imported.module.split(".")[1]
     if target == module.room == "pipeline":
         yield from _pipeline_direction(module, imported)
+        yield from _subroom_direction(module, imported)
     if target.startswith("__") or target == module.room:
         return
     if step_of(target) <= step_of(module.room):
@@ -168,6 +238,21 @@ def _pipeline_direction(module: Module, imported: Import) -> Iterator[str]:
         return
     if _pipeline_step(target) <= _pipeline_step(own):
         yield f"{module.name}:{imported.line} imports upwards or sideways: {imported.module}"
+
+
+def _subroom_direction(module: Module, imported: Import) -> Iterator[str]:
+    for room, steps in SUBROOM_STEPS.items():
+        names = (module.name, imported.module.removeprefix("headrace."))
+        if not all(name.startswith(f"{room}.") for name in names):
+            continue
+        own, target = (name.removeprefix(f"{room}.").partition(".")[0] for name in names)
+        own_step, target_step = (
+            next((i for i, step in enumerate(steps) if name in step), 0) for name in (own, target)
+        )
+        is_folder = (PACKAGE / Path(*room.split("."), own)).is_dir()
+        is_sideways = own_step == target_step and is_folder and own != target
+        if target_step < own_step or is_sideways:
+            yield f"{module.name}:{imported.line} imports upwards or sideways: {imported.module}"
 
 
 def pipeline_room(name: str) -> str | None:

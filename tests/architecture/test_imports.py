@@ -1,21 +1,23 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import headrace
 from tests.architecture.imports import (
     LIGHT_UNTIL_ASKED,
+    PACKAGE,
+    PURE,
+    SPILLING_MODULES,
     STEPS,
+    SUBROOM_STEPS,
     Module,
+    is_impure,
     modules,
     pipeline_room,
+    reached_modules,
     violations,
 )
-
-PACKAGE = Path(headrace.__file__).parent
 
 
 def broken(name: str, source: str) -> list[str]:
@@ -34,6 +36,26 @@ def test_every_room_has_a_step() -> None:
 def test_every_pipeline_room_and_module_has_a_step() -> None:
     names = {path.stem for path in (PACKAGE / "pipeline").iterdir() if path.name[0] != "_"}
     assert {name for name in names if pipeline_room(f"pipeline.{name}") is None} == set()
+
+
+def test_every_module_with_a_step_in_its_room_exists() -> None:
+    assert [
+        f"{room}.{name}"
+        for room, steps in SUBROOM_STEPS.items()
+        for name in frozenset().union(*steps)
+        if not list((PACKAGE / room.replace(".", "/")).glob(f"{name}*"))
+    ] == []
+
+
+def test_pure_rooms_reach_no_module_that_does_io() -> None:
+    impure = {module.name for module in modules(PACKAGE) if is_impure(module.tree)}
+    reached = reached_modules(PACKAGE)
+    pure = {name for name in reached if name.partition(".")[0] in PURE}
+    assert set().union(*(reached[name] for name in pure)) & impure == SPILLING_MODULES
+
+
+def test_no_modules_import_each_other_in_a_cycle() -> None:
+    assert {name for name, reached in reached_modules(PACKAGE).items() if name in reached} == set()
 
 
 def test_only_one_module_gets_a_local_path_from_a_store() -> None:
@@ -72,6 +94,22 @@ def test_every_room_says_what_enters_and_what_leaves() -> None:
         ("pipeline.runs.store", "from headrace.pipeline.output.note import last_note"),
         ("pipeline.bundle.key", "from headrace.pipeline.page.view_graph import Graph"),
         ("pipeline.page.graph", "from headrace.pipeline.api import Project"),
+        (
+            "pipeline.runners.spark.runner",
+            "from headrace.pipeline.runners.datafusion.file import write_rows",
+        ),
+        (
+            "pipeline.translation.kernels.text",
+            "from headrace.pipeline.translation.catalogue.text import ENTRIES",
+        ),
+        (
+            "pipeline.translation.catalogue.text",
+            "from headrace.pipeline.translation.call import translate_call",
+        ),
+        (
+            "pipeline.translation.zone",
+            "from headrace.pipeline.translation.kernels.time import shift",
+        ),
         ("scan.run", "def f():\n    import json"),
         ("scan.run", "from . import scan"),
         ("scan.run", "from typing import TYPE_CHECKING"),
@@ -89,6 +127,14 @@ def test_the_check_reports_a_violation(name: str, source: str) -> None:
         ("scan.run", "from headrace.phases.phase import Phase"),
         ("pipeline.execution.run", "from headrace.pipeline.output.note import last_note"),
         ("pipeline.page.project_page", "from headrace.pipeline.api import Project"),
+        (
+            "pipeline.translation.call",
+            "from headrace.pipeline.translation.catalogue.text import ENTRIES",
+        ),
+        (
+            "pipeline.translation.cast",
+            "from headrace.pipeline.translation.kernels.time_text import date_text",
+        ),
     ],
 )
 def test_the_check_accepts_valid_code(name: str, source: str) -> None:
