@@ -67,8 +67,8 @@ SUBROOM_STEPS: Mapping[str, tuple[frozenset[str], ...]] = {
             "",
             "catalogue",
             (
-                "cast evaluation interval interval_type operator pattern regular_expression time_cast"
-                " type_rule typed"
+                "cast evaluation interval interval_type operator pattern regular_expression"
+                " time_cast type_rule typed"
             ),
             "kernels",
             "java_number kernel number_format session zone",
