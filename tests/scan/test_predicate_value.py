@@ -118,3 +118,8 @@ def test_the_store_of_data_files_keeps_its_former_name(snapshot: Snapshot) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert snapshot.table.data_store.root
+
+
+def test_the_log_of_a_snapshot_keeps_its_former_name(snapshot: Snapshot) -> None:
+    with pytest.warns(DeprecationWarning, match="table_version"):
+        assert snapshot.state is snapshot.table_version

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Table
-from headrace.engines.reading import reading_store
+from headrace.engines.execution_store import execution_store
 from headrace.errors import (
     AccessDeniedError,
     BucketNotFoundError,
@@ -181,7 +181,7 @@ def test_the_deadline_holds_for_the_whole_call() -> None:
 def test_cancelling_ends_a_request_that_is_under_way() -> None:
     with sabotaged(always(Answer(delay_s=5))) as store:
         context = ExecutionContext()
-        reading = reading_store(
+        reading = execution_store(
             open_store("s3://lake/events", options=s3_options(store.endpoint)), context
         )
         ended: list[float] = []
@@ -212,7 +212,7 @@ def test_throttled_requests_are_retried_more_slowly_and_counted() -> None:
     with sabotaged(busy_at_first) as store:
         settings = ExecutionSettings(retry_attempts=3, retry_backoff_ms=5)
         context = ExecutionContext(settings=settings)
-        reading = reading_store(
+        reading = execution_store(
             open_store("s3://lake/events", options=s3_options(store.endpoint)), context
         )
         assert reading.read("x") == b"done"

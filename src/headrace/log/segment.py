@@ -34,10 +34,10 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """Checkpoint files that turned out to be unreadable."""
     state: State | None = None
     """The state below the commits, if that is the base; then `checkpoint` is None."""
-    instead: "Segment | None" = None
-    """The same version without the state, if the log alone describes it too."""
-    spare: "Segment | None" = None
-    """The same version with a state as its base, for when the checkpoint is unusable."""
+    without_state: "Segment | None" = None
+    """The same version based on the log alone, if that describes it too; set if `state` is."""
+    with_state: "Segment | None" = None
+    """The same version based on a state: the fallback if the checkpoint is unusable."""
     abandoned: int = 0
     """How many unreadable parts were replaced to obtain this segment."""
 
@@ -73,7 +73,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def log(self) -> "Segment":
         """The same version without a state, if the log alone describes it."""
-        return self if self.instead is None else self.instead
+        return self if self.without_state is None else self.without_state
 
     @property
     def files(self) -> tuple[LogFile, ...]:
@@ -108,7 +108,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
             compactions=tuple(compactions),
             checkpoint=None,
             state=state,
-            instead=self,
+            without_state=self,
         )
 
     def rewritten(self, listed: Mapping[int, LogFile]) -> LogFile | None:

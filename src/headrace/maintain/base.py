@@ -294,12 +294,12 @@ def _definition(
     if metadata is not None and protocol is not None:
         return metadata, protocol
     newest = state.state_version
-    places = [(v, 0) for v in list_states(store, home) if v < newest]
+    candidates = [(v, 0) for v in list_states(store, home) if v < newest]
     for listed in store.list(home.root):
         parsed = parse_name(listed.path.rpartition("/")[2])
         if isinstance(parsed, CommitName) and parsed.version <= newest:
-            places.append((parsed.version, 1))
-    for version, is_file in sorted(places, reverse=True):
+            candidates.append((parsed.version, 1))
+    for version, is_file in sorted(candidates, reverse=True):
         if metadata is not None and protocol is not None:
             break
         if is_file:

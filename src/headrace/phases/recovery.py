@@ -93,9 +93,9 @@ def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
         return phase.rebased(segment.without_compactions(), (event,))
     if segment.checkpoint is None or any(path == f.path for f in segment.commits_newest_first):
         raise user_facing_error(error, phase)
-    if segment.spare is not None:
-        spare = replace(segment.spare, abandoned=segment.abandoned + 1)
-        return phase.rebased(spare, (_abandoned(phase, segment.checkpoint, error),))
+    if segment.with_state is not None:
+        with_state = replace(segment.with_state, abandoned=segment.abandoned + 1)
+        return phase.rebased(with_state, (_abandoned(phase, segment.checkpoint, error),))
     return OlderBase(resume=phase, error=error)
 
 

@@ -11,7 +11,7 @@ from headrace.metrics.event import RefreshRestarted
 from headrace.phases.phase import Consume, Phase, Terminus
 from headrace.phases.recovery import reason_without_prefix
 from headrace.phases.snapshot import (
-    Known,
+    KnownMetadata,
     ReadHint,
     ReadProtocolAndMetadata,
     SnapshotRequest,
@@ -59,7 +59,9 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
         if old.segment.state is not None:
             segment = segment.based_on(old.segment.state, commits=index.commits) or segment
         base = -1 if segment.base is None else segment.base.version
-        known = Known(version=old.segment.version, protocol=old.protocol, metadata=old.metadata)
+        known = KnownMetadata(
+            version=old.segment.version, protocol=old.protocol, metadata=old.metadata
+        )
         # If the base is newer than the old version, the segment lacks the commits between them.
         return ReadProtocolAndMetadata(
             request=request,

@@ -215,7 +215,7 @@ class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
         """Treat a missing sidecar as damage, unless its checkpoint was also cleaned up."""
         if isinstance(error, ObjectNotFoundError):
             error = CorruptCheckpointError(path=error.path, reason="the sidecar is missing")
-            if self.segment.spare is not None and not given:
+            if self.segment.with_state is not None and not given:
                 return recover(self, error)
             return OlderBase(resume=self, error=error, too_late=given > 0)
         return super().failed(error, given=given)
@@ -253,13 +253,13 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
         """Read the log instead, if it describes the same version and nothing was emitted."""
-        state, instead = self.segment.state, self.segment.instead
-        if given or state is None or instead is None or not isinstance(error, STATE_FAILURES):
+        state, log = self.segment.state, self.segment.without_state
+        if given or state is None or log is None or not isinstance(error, STATE_FAILURES):
             raise error
         path = getattr(error, "path", state.file.path)
         reason = reason_without_prefix(path, error)
         event = StateAbandoned(table=self.request.table, path=path, reason=reason)
-        segment = msgspec.structs.replace(instead, abandoned=self.segment.abandoned + 1)
+        segment = msgspec.structs.replace(log, abandoned=self.segment.abandoned + 1)
         return self.rebased(segment, (event,))
 
 

@@ -176,7 +176,7 @@ class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
             return ReadProtocolAndMetadata(
                 request=self.request,
                 segment=self.segment,
-                known=Known(
+                known=KnownMetadata(
                     version=self.file.version,
                     protocol=checksum.protocol,
                     metadata=checksum.metadata,
@@ -194,7 +194,7 @@ class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, events=(event,))
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class KnownMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Protocol and metadata as of an earlier version: only newer commits may differ."""
 
     version: int
@@ -208,8 +208,8 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
 
     request: SnapshotRequest
     segment: Segment
-    known: Known | None = None
-    doubted: ChecksumIgnored | None = None
+    known: KnownMetadata | None = None
+    ignored_checksum: ChecksumIgnored | None = None
     """The event for a checksum file that would make the table unreadable."""
 
     def plan(self) -> Node:
@@ -256,7 +256,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
                 tail=self.request.tail,
                 checksum=known.checksum if known is not None and exact else None,
             ),
-            () if self.doubted is None else (self.doubted,),
+            () if self.ignored_checksum is None else (self.ignored_checksum,),
         )
 
     def _check_readable(self, protocol: Protocol, metadata: Metadata) -> None:
@@ -276,8 +276,12 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         reason = (
             f"it would make the table unreadable, so the log is read instead ({refusal_reason})"
         )
-        doubted = ChecksumIgnored(table=table, path=self.segment.checksum.path, reason=reason)
-        return ReadProtocolAndMetadata(request=self.request, segment=self.segment, doubted=doubted)
+        ignored_checksum = ChecksumIgnored(
+            table=table, path=self.segment.checksum.path, reason=reason
+        )
+        return ReadProtocolAndMetadata(
+            request=self.request, segment=self.segment, ignored_checksum=ignored_checksum
+        )
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """Fall back to an older base if the checkpoint is unreadable."""
@@ -290,7 +294,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     def on_state(self, segment: Segment, *, protocol: Protocol, metadata: Metadata) -> Self:
         """Return the same phase for a segment whose state has both as of its version."""
         assert segment.state is not None
-        known = Known(version=segment.state.version, protocol=protocol, metadata=metadata)
+        known = KnownMetadata(version=segment.state.version, protocol=protocol, metadata=metadata)
         return replace(self, segment=segment, known=known)
 
 

@@ -39,7 +39,7 @@ from headrace.protocol.state import StateManifest
 from headrace.protocol.version_file import inflate
 
 _NEWEST_PROTOCOL = 4
-_PLACES_AT_ONCE = 16
+_FILES_AT_ONCE = 16
 _COLUMNS = ("protocol", "metaData")
 
 
@@ -186,13 +186,13 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     segment: Segment
     protocol: Protocol | None = None
     metadata: Metadata | None = None
-    places_read: int | None = None
-    """The number of older places read; None before the base and newer files have been read."""
+    files_read: int | None = None
+    """The number of older files read; None before the base and newer files have been read."""
 
     def plan(self) -> Node:
-        """Read some more places, newest first."""
+        """Read some more files, newest first."""
         segment = self.segment
-        if self.places_read is None:
+        if self.files_read is None:
             newer: list[Node] = [ScanJson(files=segment.commits_newest_first, columns=_COLUMNS)]
             if segment.checkpoint is not None:
                 newer.append(scan_checkpoint(segment.checkpoint, columns=_COLUMNS))
@@ -202,23 +202,25 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
                 ScanAvro(files=(file,), columns=("state",))
                 if file.path.endswith(STATE_FILE)
                 else ScanJson(files=(file,), columns=_COLUMNS)
-                for file in self._next_places
+                for file in self._next_files
             )
         )
 
     @property
-    def _next_places(self) -> tuple[LogFile, ...]:
-        assert self.places_read is not None
-        return self._older_places[self.places_read : self.places_read + _PLACES_AT_ONCE]
+    def _next_files(self) -> tuple[LogFile, ...]:
+        assert self.files_read is not None
+        return self._older_files[self.files_read : self.files_read + _FILES_AT_ONCE]
 
     @property
-    def _older_places(self) -> tuple[LogFile, ...]:
+    def _older_files(self) -> tuple[LogFile, ...]:
         """The states before the base and the version files up to it, newest first."""
         log, base = self.log, self.segment.base
         newest = self.segment.version if base is None else base.version
         ranked = [((v, 1), file) for v, file in log.commits.items() if v <= newest]
         ranked += [((v, 0), file) for v, file in log.states.items() if v < newest]
-        return tuple(file for _, file in sorted(ranked, key=lambda place: place[0], reverse=True))
+        return tuple(
+            file for _, file in sorted(ranked, key=lambda ranking: ranking[0], reverse=True)
+        )
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """Take the newest values; continue if one is still missing."""
@@ -229,19 +231,17 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
             protocol = protocol or next(iter(batch.actions("protocol")), None)
             metadata = metadata or next(iter(batch.actions("metaData")), None)
         state = self.segment.state
-        if self.places_read is None and state is not None:
+        if self.files_read is None and state is not None:
             manifest = state.manifest
             metadata = metadata or self._metadata_of(manifest, state.file.path)
             protocol = protocol or self._protocol_of(manifest, state.file.path)
         if protocol is not None and metadata is not None:
             return self._terminus(protocol, metadata)
-        places_read = 0 if self.places_read is None else self.places_read + _PLACES_AT_ONCE
-        if places_read >= len(self._older_places):
+        files_read = 0 if self.files_read is None else self.files_read + _FILES_AT_ONCE
+        if files_read >= len(self._older_files):
             reason = f"the log has no {'protocol' if protocol is None else 'metaData'} action"
             raise InvalidTableError(table=self.request.table, reason=reason)
-        return replace(
-            self, protocol=protocol, metadata=metadata, places_read=places_read, events=()
-        )
+        return replace(self, protocol=protocol, metadata=metadata, files_read=files_read, events=())
 
     def _metadata_of(self, manifest: StateManifest, path: str) -> Metadata | None:
         try:

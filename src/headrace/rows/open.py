@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pyarrow as pa
 
-from headrace.engines.reading import reading_store
+from headrace.engines.execution_store import execution_store
 from headrace.plan.context import ExecutionContext
 from headrace.rows.data_file import RowSource
 from headrace.rows.file_bytes import FileBytes
@@ -57,7 +57,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
 def open_source(store: Store, *, request: RowRequest, context: ExecutionContext) -> RowSource:
     """Return the access to the data files of a store for one execution."""
     return RowSource(
-        files=FileBytes(reading_store(store, context)),
+        files=FileBytes(execution_store(store, context)),
         request=request,
         meter=context.meter,
         cancellation=context.cancellation,

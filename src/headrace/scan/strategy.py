@@ -67,7 +67,7 @@ def choose_base(segment: Segment, *, limit: int | None, request: ScanRequest) ->
     Only partition bounds prune a state. Where all its entries would be read, a checkpoint is
     decoded faster, unless the commits after it take longer to decode than that saves.
     """
-    state, log = segment.state, segment.instead
+    state, log = segment.state, segment.without_state
     if state is None or log is None or log.checkpoint is None or limit is not None:
         return segment
     if request.predicate is not None and can_prune_by_partition(request.predicate):
@@ -79,7 +79,7 @@ def choose_base(segment: Segment, *, limit: int | None, request: ScanRequest) ->
     more_bytes = _replayed_bytes(log) - _replayed_bytes(segment)
     if more_bytes > files * _COMMIT_BYTES_PER_FILE:
         return segment
-    return msgspec.structs.replace(log, spare=segment)
+    return msgspec.structs.replace(log, with_state=segment)
 
 
 def _replayed_bytes(segment: Segment) -> int:
@@ -92,7 +92,7 @@ def decide(
     """Choose a strategy by the first rule that applies."""
     strategy, rule, because = _rule(options, segment=segment, limit=limit, request=request)
     base, state = segment.checkpoint, segment.state
-    unused = None if segment.spare is None else segment.spare.state
+    unused = None if segment.with_state is None else segment.with_state.state
     commits = _commits_to_read(strategy, options.tripwire, segment=segment)
     return Decision(
         strategy=strategy,

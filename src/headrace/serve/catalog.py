@@ -130,7 +130,7 @@ class _Pinned:
 
     def is_of(self, snapshot: Snapshot) -> bool:
         """Return whether it has read the same log as another snapshot."""
-        return self.snapshot is snapshot or self.snapshot.state == snapshot.state
+        return self.snapshot is snapshot or self.snapshot.table_version == snapshot.table_version
 
     def is_current(self) -> bool:
         """Return whether the commit of the version is still the one that was read."""

@@ -10,7 +10,7 @@ from headrace.spark.requirement import require_pyspark
 require_pyspark()
 
 # isort: split
-from headrace.engines.spark.session import is_connect  # noqa: E402  (only now there is a Spark)
+from headrace.engines.spark.any_session import is_connect  # noqa: E402  (only now there is a Spark)
 from headrace.spark.job_progress import progress  # noqa: E402
 from headrace.spark.live_files import files, open_table  # noqa: E402
 from headrace.spark.read import read  # noqa: E402

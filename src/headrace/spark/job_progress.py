@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from headrace.engines.spark.session import is_connect
+from headrace.engines.spark.any_session import is_connect
 from headrace.metrics.progress import ProgressBar
 
 _POLL_S = 0.2

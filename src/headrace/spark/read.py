@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.engines.spark.session import is_connect
+from headrace.engines.spark.any_session import is_connect
 from headrace.errors import InvalidArgumentError
 from headrace.rows.request import choose_columns
 from headrace.spark.column import quoted

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headrace.engines.spark.session import is_connect
+from headrace.engines.spark.any_session import is_connect
 from headrace.errors import InvalidArgumentError, SessionError
 from headrace.spark.launch import LOCAL_ENVIRONMENT, connect_client, launch_driver
 

@@ -33,13 +33,13 @@ from headrace.storage.cloud_body import BodyReader, wait_for_answer
 from headrace.storage.cloud_client import endpoint_of, open_client
 from headrace.storage.cloud_failure import UNSATISFIABLE, cloud_error, status_of
 from headrace.storage.cloud_listing import CloudListing, list_past_full_pages
-from headrace.storage.fence import is_refused_redirect
+from headrace.storage.object_version import ObjectVersion, check_version, etag_of
 from headrace.storage.option import StorageOptions
 from headrace.storage.pace import Pace
 from headrace.storage.ranged import RangedFile, as_binary
+from headrace.storage.redirect import is_refused_redirect
 from headrace.storage.request_loop import all_of, request_loop
 from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, PutMode, RequestCost, Tail
-from headrace.storage.version import Version, check_version, etag_of
 
 T = TypeVar("T")
 _Page: TypeAlias = list[ObjectMeta]
@@ -177,7 +177,7 @@ class CloudStore:
 
     def read_version(
         self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
-    ) -> Version:
+    ) -> ObjectVersion:
         """Read several ranges of one version of an object.
 
         The ETags of the answers are compared: not every service supports conditional reads.
@@ -188,7 +188,7 @@ class CloudStore:
         answers = request_loop().run(all_of(self._range(path, each, call) for each in requests))
         answered = check_version(path, (each for _, each in answers), etag)
         contents = [content for content, _ in answers]
-        return Version(split(ranges, requests, contents), answered)
+        return ObjectVersion(split(ranges, requests, contents), answered)
 
     async def _range(self, path: str, span: ByteRange, call: Call) -> tuple[Bytes, str | None]:
         async def request(call: Call) -> tuple[Bytes, str | None]:

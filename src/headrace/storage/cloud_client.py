@@ -9,9 +9,9 @@ from obstore.store import AzureStore, GCSStore, HTTPStore, S3Store
 
 from headrace.errors import CredentialError, InvalidArgumentError
 from headrace.storage.address import Address, Service
-from headrace.storage.fence import fence
 from headrace.storage.option import StorageOptions
 from headrace.storage.profile import profile_options
+from headrace.storage.redirect import refuse_redirects
 
 _NO_RETRIES = {"max_retries": 0}
 """Retries are the task of `RetryingStore`."""
@@ -36,7 +36,7 @@ def open_client(address: Address, options: StorageOptions) -> Any:
     store, client = dict(options.store), dict(options.client)
     if address.service is not Service.HTTP:
         _allow_http(address, store, client)
-    client = _LIMITS | fence(address, store, client) | client
+    client = _LIMITS | refuse_redirects(address, store, client) | client
     common = {"client_options": client, "retry_config": _NO_RETRIES}
     if options.provider is not None:
         common["credential_provider"] = options.provider

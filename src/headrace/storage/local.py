@@ -179,9 +179,9 @@ def _raise_failure(error: OSError) -> None:
         raise storage_error(str(error.filename), error) from error
 
 
-def _sync(place: Path) -> None:
+def _sync(path: Path) -> None:
     """Flush a file or a folder to disk."""
-    descriptor = os.open(place, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

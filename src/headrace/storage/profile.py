@@ -61,14 +61,14 @@ def profile_options(
 def _read(profile: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     folder = Path.home() / ".aws"
-    places = (
+    sources = (
         (os.environ.get("AWS_CONFIG_FILE") or folder / "config", (f"profile {profile}", profile)),
         (os.environ.get("AWS_SHARED_CREDENTIALS_FILE") or folder / "credentials", (profile,)),
     )
-    for place, sections in places:
+    for file, sections in sources:
         parser = ConfigParser(interpolation=None)
         try:
-            parser.read(place)
+            parser.read(file)
         except (Error, OSError, UnicodeDecodeError):
             continue
         for section in sections:

@@ -42,52 +42,54 @@ class RoutingStore:
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         """List one directory; paths are those of the store that holds it."""
-        store, place = self._locate(directory)
-        return store.list(place, start_from=start_from)
+        store, inner_path = self._locate(directory)
+        return store.list(inner_path, start_from=start_from)
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
         """List all objects below a directory; paths are those of the store that holds it."""
-        store, place = self._locate(directory)
-        return store.list_tree(place)
+        store, inner_path = self._locate(directory)
+        return store.list_tree(inner_path)
 
     def head(self, path: str) -> ObjectMeta:
         """Return the metadata of one object; its path is that of the store that holds it."""
-        store, place = self._locate(path)
-        return store.head(place)
+        store, inner_path = self._locate(path)
+        return store.head(inner_path)
 
     def read(self, path: str) -> bytes:
         """Read a whole object."""
-        store, place = self._locate(path)
-        return store.read(place)
+        store, inner_path = self._locate(path)
+        return store.read(inner_path)
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
         """Read the end of an object."""
-        store, place = self._locate(path)
-        return store.read_tail(place, size_bytes_wanted=size_bytes_wanted, object_size=object_size)
+        store, inner_path = self._locate(path)
+        return store.read_tail(
+            inner_path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
+        )
 
     def read_ranges(
         self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
     ) -> Contents:
         """Read several ranges of an object."""
-        store, place = self._locate(path)
-        return store.read_ranges(place, ranges, etag=etag)
+        store, inner_path = self._locate(path)
+        return store.read_ranges(inner_path, ranges, etag=etag)
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """Read an object in chunks."""
-        store, place = self._locate(path)
-        return store.read_chunks(place, chunk_bytes=chunk_bytes)
+        store, inner_path = self._locate(path)
+        return store.read_chunks(inner_path, chunk_bytes=chunk_bytes)
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
         """Open an object as a seekable file."""
-        store, place = self._locate(path)
-        return store.open(place, size_bytes=size_bytes)
+        store, inner_path = self._locate(path)
+        return store.open(inner_path, size_bytes=size_bytes)
 
     def local_path(self, path: str) -> str | None:
         """Return the path of the file if it is on this machine, else None."""
-        store, place = self._locate(path)
-        return store.local_path(place)
+        store, inner_path = self._locate(path)
+        return store.local_path(inner_path)
 
     def _locate(self, path: str) -> tuple[Store, str]:
         """Return the store that holds a path, and the path within that store."""
@@ -97,11 +99,11 @@ class RoutingStore:
         if address is None and not path.startswith("/"):
             return self._inner, path
         origin = _origin(path if address else self.root)
-        place = path[address.end() if address else 0 :].lstrip("/")
+        inner_path = path[address.end() if address else 0 :].lstrip("/")
         with self._lock:
             if origin not in self._stores:
                 self._stores[origin] = self._open_other(origin)
-            return self._stores[origin], place
+            return self._stores[origin], inner_path
 
 
 def _origin(address: str) -> str:

@@ -21,9 +21,9 @@ from headrace.errors import (
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.call import Call, current_call
 from headrace.storage.cloud import CloudStore, RangeIgnoredError
+from headrace.storage.object_version import ObjectVersion, check_version
 from headrace.storage.request_loop import request_loop
 from headrace.storage.store import ObjectMeta, PutMode, Tail
-from headrace.storage.version import Version, check_version
 
 _AT_ONCE = 32
 
@@ -75,7 +75,7 @@ class WebStore(CloudStore):
 
     def read_version(
         self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
-    ) -> Version:
+    ) -> ObjectVersion:
         """Read several ranges; reads the whole file if the server ignores ranges."""
         try:
             return super().read_version(path, ranges, etag=etag)
@@ -86,7 +86,7 @@ class WebStore(CloudStore):
             if span.stop > whole.object_size:
                 raise ObjectTooShortError(path=path, expected_bytes=span.stop)
         content = memoryview(whole.content)
-        return Version([content[span.start : span.stop] for span in ranges], whole.etag)
+        return ObjectVersion([content[span.start : span.stop] for span in ranges], whole.etag)
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None

@@ -65,7 +65,7 @@ class ChangeLog(TableSource):
             TableError, DamageError: as for `snapshot`.
         """
         request, last = self._range(start, end, log_tail)
-        kind = StateChanges if last.state.dialect is INDEXTABLES else Changes
+        kind = StateChanges if last.table_version.dialect is INDEXTABLES else Changes
         return kind(
             request, executor=self.executor, reporter=self.reporter, late=wiring.ScanImports()
         )
@@ -129,28 +129,28 @@ class ChangeLog(TableSource):
             TableError, DamageError, InvalidArgumentError: as for `changes`.
         """
         poll_s = seconds("poll_s", poll_s)
-        state = self.pin(counts=Counts())
+        pinned = self.pin(counts=Counts())
         if start is not None:
-            changes = self.changes(start, state.segment.version)
+            changes = self.changes(start, pinned.segment.version)
             if changes.start <= changes.end:
                 yield changes
         while True:
             time.sleep(poll_s)
-            newer = self._refreshed(state)
-            if newer is state:
+            newer = self._refreshed(pinned)
+            if newer is pinned:
                 continue
-            if newer.metadata.id != state.metadata.id:
+            if newer.metadata.id != pinned.metadata.id:
                 raise TableReplacedError(
-                    table=self.uri, expected=state.metadata.id, found=newer.metadata.id
+                    table=self.uri, expected=pinned.metadata.id, found=newer.metadata.id
                 )
-            first, state = state.segment.version + 1, newer
-            yield self.changes(first, state.segment.version)
+            first, pinned = pinned.segment.version + 1, newer
+            yield self.changes(first, pinned.segment.version)
 
-    def _refreshed(self, state: TableVersion) -> TableVersion:
-        if state.dialect is INDEXTABLES:
+    def _refreshed(self, pinned: TableVersion) -> TableVersion:
+        if pinned.dialect is INDEXTABLES:
             newest = self.pin(counts=Counts())
-            return state if newest.segment.version == state.segment.version else newest
-        newer: TableVersion = self.run(RefreshLog(old=state, tail=None), Counts())
+            return pinned if newest.segment.version == pinned.segment.version else newest
+        newer: TableVersion = self.run(RefreshLog(old=pinned, tail=None), Counts())
         return newer
 
     def history(self, limit: int | None = None) -> list[HistoryEntry]:
@@ -192,17 +192,17 @@ class ChangeLog(TableSource):
     def _first_since(self, timestamp_ms: int, last: PinnedVersion) -> int:
         """Return the first version committed at or after a time; the last + 1 if none was."""
         counts = Counts()
-        if last.state.dialect is INDEXTABLES:
+        if last.table_version.dialect is INDEXTABLES:
             try:
                 return self.pin(counts=counts, as_of_ms=timestamp_ms - 1).segment.version + 1
             except TimestampNotFoundError:  # every version is later
                 return 0
-        earlier = ListCommitTimes(newest=last.state, timestamp_ms=timestamp_ms - 1)
+        earlier = ListCommitTimes(newest=last.table_version, timestamp_ms=timestamp_ms - 1)
         try:
             version: int = self.run(earlier, counts)
         except TimestampNotFoundError:
             # All remaining commits are later. If version 0 is among them, none has been cleaned up.
-            commits = self.run(ListHistory(newest=last.state, limit=0), counts)
+            commits = self.run(ListHistory(newest=last.table_version, limit=0), counts)
             if 0 not in commits.file_times_ms:
                 raise
             return 0
@@ -214,10 +214,10 @@ class ChangeLog(TableSource):
             return last
         counts, first = Counts(), request.start
         try:
-            state = self.pin(counts=counts, version=max(first - 1, 0), tail=request.tail)
+            pinned = self.pin(counts=counts, version=max(first - 1, 0), tail=request.tail)
         except (VersionNotFoundError, LogGapError):
-            state = self.pin(counts=counts, version=first, tail=request.tail)
-        return PinnedVersion(state)
+            pinned = self.pin(counts=counts, version=first, tail=request.tail)
+        return PinnedVersion(pinned)
 
 
 def _is_time(moment: Moment) -> bool:

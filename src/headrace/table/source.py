@@ -120,7 +120,7 @@ class TableSource:
             phase: Phase[TableVersion] = ReadHint(request=request)
             if as_of_ms is not None:
                 phase = ListLogAsOf(request=request, timestamp_ms=as_of_ms)
-            state: TableVersion = self.run(phase, counts)
+            pinned: TableVersion = self.run(phase, counts)
         except TableNotFoundError as error:
             # Most tables are Delta tables, so only the other tables pay for a second search.
             if tail is not None or self._dialect is INDEXTABLES:
@@ -129,7 +129,7 @@ class TableSource:
                 return self._pin_transaction_log(counts, version=version, as_of_ms=as_of_ms)
             except TableNotFoundError:
                 raise error from None
-        return state
+        return pinned
 
     def request(
         self, *, version: int | None = None, tail: tuple[LogFile, ...] | None = None
@@ -142,9 +142,9 @@ class TableSource:
         self, counts: Counts, *, version: int | None, as_of_ms: int | None
     ) -> TableVersion:
         phase = ListTransactionLog(request=self.request(version=version), as_of_ms=as_of_ms)
-        state: TableVersion = self.run(phase, counts)
+        pinned: TableVersion = self.run(phase, counts)
         self._dialect = INDEXTABLES
-        return state
+        return pinned
 
     def run(self, phase: "Phase[Any]", counts: Counts) -> Any:
         """Run phases to the end, and add their cost to `counts`."""

@@ -11,10 +11,10 @@ from headrace.expr.node import Basis, Predicate
 from headrace.log.dialect import INDEXTABLES
 from headrace.metrics.counts import Counts
 from headrace.metrics.reporter import Reporter
+from headrace.phases.app_metadata import AppMetadata, ReadAppMetadata
 from headrace.phases.refresh import RefreshLog
 from headrace.phases.scan_request import ScanRequest
 from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
-from headrace.phases.table_state import ReadTableState, TableState
 from headrace.phases.time_travel import ReadCommitTime
 from headrace.phases.transaction_log import ListTransactionLog
 from headrace.protocol.action import DomainMetadata, Txn
@@ -76,13 +76,13 @@ class Table(ChangeLog):
         if as_of is not None and version is not None:
             raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
         counts = Counts()
-        state = self.pin(
+        pinned = self.pin(
             counts=counts,
             version=None if version is None else whole_number("version", version),
             as_of_ms=None if as_of is None else milliseconds(as_of),
             tail=None if log_tail is None else ratified_tail(log_tail),
         )
-        return Snapshot(self, state, counts)
+        return Snapshot(self, pinned, counts)
 
     @property
     def state(self) -> StateKeeper:
@@ -110,9 +110,9 @@ class Table(ChangeLog):
 class Snapshot(RowHandover):
     """One pinned version of a table: later commits do not change it."""
 
-    def __init__(self, table: Table, state: TableVersion, counts: Counts) -> None:
+    def __init__(self, table: Table, pinned: TableVersion, counts: Counts) -> None:
         """Wrap a resolved version; users get snapshots from `Table.snapshot`."""
-        super().__init__(state)
+        super().__init__(pinned)
         self.table = table
         self.counts = counts
         """The cost of finding the version, and of later calls. Scans have their own counts."""
@@ -141,7 +141,7 @@ class Snapshot(RowHandover):
         """
         commit = self.segment.commit
         if commit is None:
-            checksum = self.state.checksum
+            checksum = self.table_version.checksum
             return None if checksum is None else checksum.in_commit_timestamp_opt
         carried = in_commit_timestamps(self.metadata, table=self.table.uri)
         if carried is None or self.version < carried.since_version:
@@ -152,12 +152,12 @@ class Snapshot(RowHandover):
     @property
     def txns(self) -> dict[str, Txn]:
         """The latest transaction of each application."""
-        return self._table_state.txns
+        return self._app_metadata.txns
 
     @property
     def domains(self) -> dict[str, DomainMetadata]:
         """The live metadata domains."""
-        return self._table_state.domains
+        return self._app_metadata.domains
 
     def scan(
         self,
@@ -195,7 +195,7 @@ class Snapshot(RowHandover):
                 file_lists=SnapshotFileLists(
                     self.table.file_lists, segment=self.segment, table_id=self.metadata.id
                 ),
-                checksum=self.state.checksum,
+                checksum=self.table_version.checksum,
             ),
             request=ScanRequest(
                 table=self.table.uri,
@@ -206,8 +206,8 @@ class Snapshot(RowHandover):
                 projection=ADD_FIELDS,
                 memory_limit_bytes=scan_options.memory_limit_bytes,
                 stops_after=limit,
-                tail=self.state.tail,
-                dialect=self.state.dialect,
+                tail=self.table_version.tail,
+                dialect=self.table_version.dialect,
             ),
             options=scan_options,
             reporter=reporter or self.table.reporter,
@@ -320,17 +320,19 @@ class Snapshot(RowHandover):
         Raises:
             TableError, DamageError, InvalidArgumentError: as for `Table.snapshot`.
         """
-        tail = self.state.tail if log_tail is None else ratified_tail(log_tail)
+        tail = self.table_version.tail if log_tail is None else ratified_tail(log_tail)
         counts = Counts()
-        if self.state.dialect is INDEXTABLES:
+        if self.table_version.dialect is INDEXTABLES:
             newest = self.table.pin(counts=counts)
-            return self if newest == self.state else Snapshot(self.table, newest, counts)
-        state = self.table.run(RefreshLog(old=self.state, tail=tail), counts)
-        return self if state is self.state else Snapshot(self.table, state, counts)
+            return self if newest == self.table_version else Snapshot(self.table, newest, counts)
+        pinned = self.table.run(RefreshLog(old=self.table_version, tail=tail), counts)
+        return self if pinned is self.table_version else Snapshot(self.table, pinned, counts)
 
     @cached_property
-    def _table_state(self) -> TableState:
-        request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
-        phase = ReadTableState(request=request, segment=self.segment.log)
-        state: TableState = self.table.run(phase, self.counts)
-        return state
+    def _app_metadata(self) -> AppMetadata:
+        request = SnapshotRequest(
+            table=self.table.uri, version=self.version, tail=self.table_version.tail
+        )
+        phase = ReadAppMetadata(request=request, segment=self.segment.log)
+        metadata: AppMetadata = self.table.run(phase, self.counts)
+        return metadata

@@ -1,5 +1,6 @@
 """One version of a table as its log describes it, without reading data or more of the log."""
 
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -26,8 +27,14 @@ RowRequest: TypeAlias = Any
 class PinnedVersion:
     """Schema, protocol and metadata of a version. Equal for the same version of the same table."""
 
-    def __init__(self, state: TableVersion) -> None:
-        self.state = state
+    def __init__(self, table_version: TableVersion) -> None:
+        self.table_version = table_version
+
+    @property
+    def state(self) -> TableVersion:
+        """The former name of `table_version`."""
+        warnings.warn("use `table_version` instead of `state`", DeprecationWarning, stacklevel=2)
+        return self.table_version
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PinnedVersion):
@@ -40,37 +47,37 @@ class PinnedVersion:
     @property
     def _identity(self) -> tuple[str, str, int]:
         # A table that was dropped and created again at the same address has another id.
-        return (self.state.table, self.metadata.id, self.version)
+        return (self.table_version.table, self.metadata.id, self.version)
 
     @property
     def version(self) -> int:
         """The version."""
-        return self.state.segment.version
+        return self.table_version.segment.version
 
     @property
     def segment(self) -> Segment:
         """The log files that make up the version."""
-        return self.state.segment
+        return self.table_version.segment
 
     @property
     def protocol(self) -> Protocol:
         """The protocol versions and features that a client must support."""
-        return self.state.protocol
+        return self.table_version.protocol
 
     @property
     def metadata(self) -> Metadata:
         """Schema, partitioning and properties as stored in the log."""
-        return self.state.metadata
+        return self.table_version.metadata
 
     @property
     def properties(self) -> dict[str, str | None]:
         """The table's properties."""
-        return dict(self.state.metadata.configuration)
+        return dict(self.table_version.metadata.configuration)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
         """The names of the columns that the table is partitioned by."""
-        return tuple(self.state.metadata.partition_columns)
+        return tuple(self.table_version.metadata.partition_columns)
 
     @cached_property
     def schema(self) -> ArrowSchema:
@@ -82,7 +89,7 @@ class PinnedVersion:
         try:
             return wiring.arrow_schema(self.logical_schema)
         except ValueError as error:
-            raise InvalidTableError(table=self.state.table, reason=str(error)) from error
+            raise InvalidTableError(table=self.table_version.table, reason=str(error)) from error
 
     @cached_property
     def logical_schema(self) -> StructType:
@@ -94,12 +101,12 @@ class PinnedVersion:
         try:
             return table_schema(self.protocol, self.metadata)
         except ValueError as error:
-            raise InvalidTableError(table=self.state.table, reason=str(error)) from error
+            raise InvalidTableError(table=self.table_version.table, reason=str(error)) from error
 
     @cached_property
     def readable_schema(self) -> StructType:
         """The schema, checked: raises if its type changes are not supported."""
-        check_followed(self.logical_schema, table=self.state.table)
+        check_followed(self.logical_schema, table=self.table_version.table)
         return self.logical_schema
 
     @cached_property
@@ -107,7 +114,9 @@ class PinnedVersion:
         """The context that all files of the table share."""
         schema = self.logical_schema
         columns = [PartitionColumn.of(name, schema=schema) for name in self.partition_columns]
-        return FileContext(root=self.state.table, partition_columns=tuple(columns), schema=schema)
+        return FileContext(
+            root=self.table_version.table, partition_columns=tuple(columns), schema=schema
+        )
 
     def row_request(
         self,
@@ -122,8 +131,10 @@ class PinnedVersion:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
             UnsupportedPredicateError, UnsupportedFeatureError: as for `rows`.
         """
-        if self.state.dialect is INDEXTABLES:
-            raise UnsupportedFeatureError(table=self.state.table, features=["rows of splits"])
+        if self.table_version.dialect is INDEXTABLES:
+            raise UnsupportedFeatureError(
+                table=self.table_version.table, features=["rows of splits"]
+            )
         request = wiring.row_request(
             self.readable_schema,
             context=self.context,
@@ -135,7 +146,7 @@ class PinnedVersion:
         try:
             request.output_schema  # noqa: B018  (a type that cannot be read is refused before it is)
         except ValueError as error:
-            raise InvalidTableError(table=self.state.table, reason=str(error)) from error
+            raise InvalidTableError(table=self.table_version.table, reason=str(error)) from error
         return request
 
     def bound_predicate(

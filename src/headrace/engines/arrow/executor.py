@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.parquet.action import READABLE, read_actions
+from headrace.engines.execution_store import execution_store
 from headrace.engines.log_bytes import LogBytes, LogCache
-from headrace.engines.reading import reading_store
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
 from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
@@ -161,7 +161,7 @@ class ArrowExecutor(Executor):
     @cached_property
     def _log(self) -> LogBytes:
         context = replace(self._context, cancellation=self._reads)
-        store = reading_store(self._store, context)
+        store = execution_store(self._store, context)
         return LogBytes(store, cache=self._cache, meter=self._context.meter)
 
     @cached_property

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engines.arrow.executor import ArrowExecutor
+from headrace.engines.spark.any_session import parallelism
 from headrace.engines.spark.lowering import (
     LeafWork,
     Task,
@@ -21,7 +22,6 @@ from headrace.engines.spark.lowering import (
     refuse,
 )
 from headrace.engines.spark.manifest_task import lower_manifests
-from headrace.engines.spark.session import parallelism
 from headrace.engines.spark.shipment import shipped
 from headrace.engines.spark.wave import collect_in_waves, waves_of
 from headrace.engines.spark.worker import ANSWER_DDL, AnswerTasks, Shipped, open_answers

@@ -8,7 +8,7 @@ import msgspec
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from headrace.engines.spark.session import is_connect
+from headrace.engines.spark.any_session import is_connect
 from headrace.engines.spark.worker import Shipped
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.util import inheritable_thread_target
 
+from headrace.engines.spark.any_session import cancel_jobs, tag_jobs
 from headrace.engines.spark.lowering import Task
-from headrace.engines.spark.session import cancel_jobs, tag_jobs
 from headrace.errors import EngineFailedError
 from headrace.plan.cancellation import Cancellation
 

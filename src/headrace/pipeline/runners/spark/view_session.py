@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pyspark.sql import SparkSession
 
-from headrace.engines.spark.session import is_connect
+from headrace.engines.spark.any_session import is_connect
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings

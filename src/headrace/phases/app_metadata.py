@@ -1,4 +1,7 @@
-"""Reads what a table stores besides its files: application transactions and domains."""
+"""Reads what applications store in a log: their latest transactions, and the live domains.
+
+The segment of a version enters; an `AppMetadata` leaves.
+"""
 
 from collections.abc import Sequence
 
@@ -18,14 +21,14 @@ from headrace.protocol.action import DomainMetadata, Txn
 _COLUMNS = ("txn", "domainMetadata")
 
 
-class TableState(msgspec.Struct, frozen=True, kw_only=True):
+class AppMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """The latest transaction of each application, and the live domains."""
 
     txns: dict[str, Txn]
     domains: dict[str, DomainMetadata]
 
 
-class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
+class ReadAppMetadata(Consume[AppMetadata], frozen=True, kw_only=True):
     """Reads every commit, then the checkpoint: the newest action for each name wins."""
 
     request: SnapshotRequest
@@ -38,14 +41,14 @@ class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
             inputs.append(scan_checkpoint(self.segment.checkpoint, columns=_COLUMNS))
         return Chain(inputs=tuple(inputs))
 
-    def next(self, data: Sequence[Batch]) -> Phase[TableState]:
+    def next(self, data: Sequence[Batch]) -> Phase[AppMetadata]:
         """Take the latest, not the largest: a transaction's version may decrease."""
         try:
             return self._read(self.actions(data))
         except CorruptCheckpointError as error:
             return self.failed(error)
 
-    def _read(self, batches: Sequence[ActionBatch]) -> Phase[TableState]:
+    def _read(self, batches: Sequence[ActionBatch]) -> Phase[AppMetadata]:
         if error := contradiction(batches, {"txn": _application, "domainMetadata": _domain}):
             return recover(self, error)
         txns: dict[str, Txn] = {}
@@ -56,13 +59,13 @@ class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
             for domain in batch.actions("domainMetadata"):
                 domains.setdefault(domain.domain, domain)
         live = {name: domain for name, domain in domains.items() if not domain.removed}
-        return Terminus(TableState(txns=txns, domains=live))
+        return Terminus(AppMetadata(txns=txns, domains=live))
 
-    def failed(self, error: HeadraceError) -> Phase[TableState]:
+    def failed(self, error: HeadraceError) -> Phase[AppMetadata]:
         """Fall back to an older base if the checkpoint is unreadable."""
         return recover(self, error)
 
-    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableState]:
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[AppMetadata]:
         """Return the same phase for another segment of the same version."""
         return msgspec.structs.replace(self, segment=segment, events=events)
 

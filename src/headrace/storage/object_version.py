@@ -1,4 +1,4 @@
-"""Tell the versions of an object apart by their ETags.
+"""Tell the versions of an object apart by their ETags: not to be confused with those of a table.
 
 An object may be replaced while its ranges are read. Each answer of a remote store names the
 version that its bytes belong to; ranges of different versions are never returned together.
@@ -11,7 +11,7 @@ from headrace.errors import ObjectChangedError
 from headrace.storage.byte_range import Contents
 
 
-class Version(NamedTuple):
+class ObjectVersion(NamedTuple):
     """Ranges of one version of an object, and its ETag."""
 
     contents: Contents

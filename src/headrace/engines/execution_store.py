@@ -1,4 +1,7 @@
-"""Wraps a store for one execution: reads are counted and retried."""
+"""Wraps a store for one execution: reads are counted and retried.
+
+A store and an execution context enter; a store leaves.
+"""
 
 from functools import partial
 
@@ -11,7 +14,7 @@ from headrace.storage.retrying import RetryingStore
 from headrace.storage.store import Store
 
 
-def reading_store(store: Store, context: ExecutionContext) -> Store:
+def execution_store(store: Store, context: ExecutionContext) -> Store:
     """Wrap a store so that reads are counted, and retried until the execution is cancelled."""
     settings, meter = context.settings, context.meter
     policy = RetryPolicy(

@@ -1,5 +1,7 @@
 """Keep a client from following redirects to other hosts.
 
+The address and options of a store enter; the options that the client needs for this leave.
+
 The client follows redirects by itself, and this cannot be disabled. But it can be configured to
 send requests through a proxy for all hosts except a given list. The proxy configured here is an
 address where nothing answers, so a request to any other host fails at once.
@@ -63,7 +65,9 @@ _ENDPOINT_VARIABLES = (
 )
 
 
-def fence(address: Address, store: dict[str, Any], client: dict[str, Any]) -> dict[str, str]:
+def refuse_redirects(
+    address: Address, store: dict[str, Any], client: dict[str, Any]
+) -> dict[str, str]:
     """Return client options that allow requests to the store's own hosts only.
 
     If the user has configured a proxy, return no options: that proxy decides.
@@ -82,7 +86,7 @@ def fence(address: Address, store: dict[str, Any], client: dict[str, Any]) -> di
 
 
 def is_refused_redirect(text: str, endpoint: str) -> bool:
-    """Return whether a request failed at the fence although the store itself is reachable."""
+    """Return whether a request was kept from another host, and the store itself is reachable."""
     if not any(mark in text for mark in _UNREACHABLE):
         return False
     parts = urlsplit(endpoint)
