@@ -11,12 +11,12 @@ from headrace.errors import InvalidArgumentError, ReaderClosedError, UnsafePathE
 from headrace.serve import answer_cache
 from headrace.serve.answer import Answer
 from headrace.serve.answer_cache import AnswerCache
-from headrace.serve.catalog import Catalog
 from headrace.serve.client import Connection
 from headrace.serve.request import make_request
 from headrace.serve.root import Roots
 from headrace.serve.service import Limits, Service
 from headrace.serve.setting import ServerSettings
+from headrace.serve.table_cache import TableCache
 from tests.lake.action import add, opening, remove
 from tests.lake.log import write_commit, write_history
 from tests.serve.conftest import Start
@@ -102,7 +102,7 @@ def test_a_new_version_is_read_again(events: Path) -> None:
 def test_a_snapshot_that_was_opened_again_is_read_again(events: Path) -> None:
     service = service_of(events)
     drain(service.open(make_request("lake/events")))
-    service._catalog = Catalog(service.roots, reporter=service.monitor.report)
+    service._tables = TableCache(service.roots, reporter=service.monitor.report)
     answer = service.open(make_request("lake/events"))
     drain(answer)
     assert not answer.is_cached  # the log may be another one with the same versions

@@ -26,7 +26,7 @@ from headrace.errors import (
 )
 from headrace.serve.client import Connection
 from headrace.serve.client_stream import RemoteBatches
-from headrace.serve.pace import BackgroundBatches, Pace, PacedMessages
+from headrace.serve.message import BackgroundBatches, FlushPolicy, MessageStream
 from headrace.serve.request import make_request
 from headrace.serve.server import RunningServer
 from headrace.serve.stream_slot import StreamSlots
@@ -56,8 +56,8 @@ class _Timed:
         self.is_stopped = True
 
 
-def sizes_of(*steps: tuple[float, int], pace: Pace | None = None) -> list[int]:
-    messages = PacedMessages(BackgroundBatches(_Timed(*steps)), pace=pace)
+def sizes_of(*steps: tuple[float, int], flush_policy: FlushPolicy | None = None) -> list[int]:
+    messages = MessageStream(BackgroundBatches(_Timed(*steps)), flush_policy=flush_policy)
     sizes = []
     while (batch := messages.next_message(lambda: None)) is not None:
         sizes.append(batch.num_rows)
@@ -65,13 +65,17 @@ def sizes_of(*steps: tuple[float, int], pace: Pace | None = None) -> list[int]:
 
 
 def test_the_first_batch_is_sent_at_once_and_then_by_size() -> None:
-    pace = Pace(rows=100, delay_s=60)
-    assert sizes_of((0, 1), *((0, 40) for _ in range(6)), pace=pace) == [1, 120, 120]
+    flush_policy = FlushPolicy(rows=100, delay_s=60)
+    assert sizes_of((0, 1), *((0, 40) for _ in range(6)), flush_policy=flush_policy) == [
+        1,
+        120,
+        120,
+    ]
 
 
 def test_rows_that_have_waited_long_enough_are_sent() -> None:
-    pace = Pace(rows=1000, delay_s=0.02)
-    assert sizes_of((0, 1), (0, 5), (0.3, 7), pace=pace) == [1, 5, 7]
+    flush_policy = FlushPolicy(rows=1000, delay_s=0.02)
+    assert sizes_of((0, 1), (0, 5), (0.3, 7), flush_policy=flush_policy) == [1, 5, 7]
 
 
 def test_large_batches_are_sent_unchanged() -> None:
@@ -79,8 +83,8 @@ def test_large_batches_are_sent_unchanged() -> None:
 
 
 def test_batches_larger_than_a_message_are_cut() -> None:
-    pace = Pace(size_bytes=8 * 1_000)  # a row has 8 bytes
-    assert sizes_of((0, 3_500), (0, 10), pace=pace) == [875, 875, 875, 875, 10]
+    flush_policy = FlushPolicy(size_bytes=8 * 1_000)  # a row has 8 bytes
+    assert sizes_of((0, 3_500), (0, 10), flush_policy=flush_policy) == [875, 875, 875, 875, 10]
 
 
 def test_memory_is_released_after_streams_end_at_most_once_a_second() -> None:

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import headrace
-from headrace.serve.catalog import Catalog
 from headrace.serve.client import Connection
 from headrace.serve.request import make_request
 from headrace.serve.root import Roots
 from headrace.serve.server import RunningServer
 from headrace.serve.setting import ServerSettings
+from headrace.serve.table_cache import TableCache
 from headrace.storage.store import PutMode
 from tests.emulator.place import SECRET_KEY, Place
 from tests.lake.action import add, opening
@@ -123,14 +123,14 @@ def sorted_rows(rows: pa.Table) -> list[str]:
     return sorted(map(str, rows.to_pylist()))
 
 
-def test_a_catalog_keeps_few_tables_and_versions_and_serves_fresh_ones(tmp_path: Path) -> None:
+def test_a_cache_keeps_few_tables_and_versions_and_serves_fresh_ones(tmp_path: Path) -> None:
     for name in "abc":
         write_history(tmp_path / name, [[*opening(), add("x")], [add("y")]])
-    catalog = Catalog(Roots.parse((f"lake={tmp_path}",)), reporter=lambda _: None, max_tables=2)
+    tables = TableCache(Roots.parse((f"lake={tmp_path}",)), reporter=lambda _: None, max_tables=2)
     for name in "abc":
         for version in (0, 1, None):
-            catalog.snapshot(make_request(f"lake/{name}", version=version))
-    caches = (catalog._newest, catalog._tables, catalog._pinned)
+            tables.snapshot(make_request(f"lake/{name}", version=version))
+    caches = (tables._newest, tables._tables, tables._pinned)
     assert [len(values._values) for values in caches] == [2, 2, 2]
     write_commit(tmp_path / "c", 2, [add("z")])
-    assert catalog.snapshot(make_request("lake/c")).version == 2
+    assert tables.snapshot(make_request("lake/c")).version == 2

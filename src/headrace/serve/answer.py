@@ -1,7 +1,7 @@
 """The streamed answer to one request: messages of files or rows, then an outcome.
 
 A request pinned to a version enters. Record batches leave, joined and cut to a useful message
-size, until the answer ends or is stopped. A whole listing of files is recorded for later requests.
+size, until the answer ends or is stopped. A complete file list is cached for later requests.
 """
 
 import time
@@ -20,8 +20,8 @@ from headrace.serve.answer_cache import (
     Recording,
     answer_key,
 )
+from headrace.serve.message import BackgroundBatches, FlushPolicy, MessageStream
 from headrace.serve.outcome import Ending, Outcome
-from headrace.serve.pace import BackgroundBatches, Pace, PacedMessages
 from headrace.serve.request import WireRequest
 from headrace.serve.safety import FileGuard
 from headrace.serve.share import Share, open_share
@@ -48,7 +48,7 @@ class Answer:
         snapshot: Snapshot,
         *,
         allowed: tuple[str, ...],
-        pace: Pace | None = None,
+        flush_policy: FlushPolicy | None = None,
         part: int = 0,
         streams: int = 0,
         cache: AnswerCache | None = None,
@@ -59,7 +59,7 @@ class Answer:
             request: The request to answer.
             snapshot: The version to read.
             allowed: URI prefixes; the answer may only name files below them.
-            pace: The size and delay of messages.
+            flush_policy: The size and delay of messages.
             part: The share of the files to send, if the request divides them.
             streams: The number of other running streams.
             cache: Holds the answers to earlier requests, and records this one.
@@ -68,14 +68,14 @@ class Answer:
         self.version = snapshot.version
         self.count = 0
         self.first_ms: float | None = None
-        self._pace = pace
+        self._flush_policy = flush_policy
         self._guard = FileGuard(snapshot.table.uri, allowed=allowed)
         self._snapshot = snapshot
         self._part = part
         self._cache = cache if request.kind == "files" else None
         self._cached: CachedAnswer | None = None
         self._recording: Recording | None = None
-        self._messages: PacedMessages | CachedMessages | None = None
+        self._messages: MessageStream | CachedMessages | None = None
         self._started = 0.0
         self._is_stopped = False
         if request.kind == "rows":
@@ -151,7 +151,7 @@ class Answer:
         """Whether the messages come from the cache; False before the first."""
         return self._cached is not None
 
-    def _open(self) -> PacedMessages | CachedMessages:
+    def _open(self) -> MessageStream | CachedMessages:
         """Return the messages of the cache, or else those of a scan, to be recorded."""
         if self._cache is not None:
             key = answer_key(self.request, self._snapshot, part=self._part)
@@ -159,7 +159,7 @@ class Answer:
             if self._cached is not None:
                 return CachedMessages(self._cached)
             self._recording = self._cache.record(key, self._snapshot)
-        return PacedMessages(self._plan.open(), pace=self._pace)
+        return MessageStream(self._plan.open(), flush_policy=self._flush_policy)
 
     def _metrics(self) -> dict[str, Any]:
         """Return the metrics of the scan that read the answer."""
@@ -206,21 +206,21 @@ def _plan_files(request: WireRequest, snapshot: Snapshot, part: int, streams: in
             metrics=scan_metrics,
             not_evaluated=scan.not_evaluated,
         )
-    reading = ExecutionContext(settings=scan.options)
+    context = ExecutionContext(settings=scan.options)
 
     def open_part() -> BatchReader[pa.RecordBatch]:
         return open_share(
             scan,
             Share(part=part, parts=request.endpoints),
             executor=snapshot.table.executor,
-            reading=reading,
+            context=context,
             columns=columns,
         )
 
     return _Plan(
         schema=schema,
         open=open_part,
-        metrics=lambda: msgspec.structs.asdict(reading.meter.counts),
+        metrics=lambda: msgspec.structs.asdict(context.meter.counts),
         not_evaluated=scan.not_evaluated,
     )
 

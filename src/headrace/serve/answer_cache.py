@@ -1,4 +1,4 @@
-"""Caches whole listings of files in memory, for clients that repeat a request.
+"""Caches complete file lists in memory, for clients that repeat a request.
 
 The messages of an answer enter while they are sent for the first time; they leave for every later
 request for the same snapshot. A snapshot never changes, so neither does the answer. The size of
@@ -147,7 +147,7 @@ class Recording:
         """Cache the answer, which is complete."""
         answer = CachedAnswer(
             snapshot=self._snapshot,
-            messages=tuple(pa.ipc.read_record_batch(each, schema) for each in self.messages),
+            messages=tuple(pa.ipc.read_record_batch(message, schema) for message in self.messages),
             metrics=metrics,
             size_bytes=self.size_bytes,
         )
@@ -159,7 +159,7 @@ class Recording:
 
 
 class CachedMessages:
-    """Returns the messages of a cached answer, with the interface of `PacedMessages`."""
+    """Returns the messages of a cached answer, with the interface of `MessageStream`."""
 
     def __init__(self, answer: CachedAnswer) -> None:
         """Start with the first message."""

@@ -1,4 +1,7 @@
-"""Turns the errors of a server into the matching Headrace errors in the client."""
+"""Turns the errors of a server into the matching Headrace errors in the client.
+
+The text of a Flight error enters, `CODE: message`; the error class with that code leaves.
+"""
 
 import re
 from collections.abc import Iterator

@@ -29,8 +29,8 @@ from headrace.scan.options import ScanOptions
 from headrace.scan.reader import BatchReader
 from headrace.serve.client_error import remote_errors
 from headrace.serve.client_flight import Caller, PinnedFlight
+from headrace.serve.message import BackgroundBatches
 from headrace.serve.outcome import Outcome
-from headrace.serve.pace import BackgroundBatches
 
 _HIDDEN = "typed_partition_values"
 

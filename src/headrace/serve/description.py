@@ -1,4 +1,4 @@
-"""What a server says about a snapshot, in a form that servers and clients share."""
+"""The description of a snapshot, which a server sends and a client reads before files or rows."""
 
 import msgspec
 

@@ -21,11 +21,11 @@ _REPORT_S = 10.0
 def raise_limit() -> None:
     """Raise the soft limit of open files, by default often 1,024, as far as the hard one allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    limit = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
+    if soft == resource.RLIM_INFINITY or soft >= limit:
         return
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     except (OSError, ValueError) as error:  # macOS allows less than its hard limit
         _logger.warning("the limit of open files stays as it is: %s", error)
 

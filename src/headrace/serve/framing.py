@@ -1,4 +1,4 @@
-"""Refuses HTTP requests whose length can be read in two ways.
+"""Refuses HTTP requests whose length can be read in two ways, before another handler sees them.
 
 A proxy and this server might disagree about where such a request ends, and the server would take
 the rest of it for a request of another client.

@@ -1,4 +1,4 @@
-"""Maps errors to HTTP statuses."""
+"""Maps errors to HTTP statuses: an error enters, a number leaves."""
 
 from headrace.errors import (
     DamageError,

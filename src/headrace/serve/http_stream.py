@@ -1,4 +1,7 @@
-"""Streams an answer as an HTTP response, and stops it when the client disconnects."""
+"""Streams an answer as an HTTP response, and stops it when the client disconnects.
+
+An answer and a record format enter; the chunks of a response body leave.
+"""
 
 import asyncio
 import logging

@@ -1,5 +1,7 @@
 """What operators see of a server: Prometheus metrics, and a log line for every request.
 
+Finished requests and the events of scans enter; metrics in text and lines of JSON leave.
+
 Neither contains tokens, tickets, conditions or store addresses.
 """
 

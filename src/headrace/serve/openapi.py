@@ -1,4 +1,7 @@
-"""Describes the HTTP interface in OpenAPI 3.1, with the JSON schema of the wire format."""
+"""Describes the HTTP interface in OpenAPI 3.1, with the JSON schema of the wire format.
+
+Nothing enters but `request.schema.json`; the document that `/openapi.json` returns leaves.
+"""
 
 import json
 from functools import cache

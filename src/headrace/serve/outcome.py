@@ -1,4 +1,7 @@
-"""The last message of an answer: whether it is complete, its count and its metrics."""
+"""The end of an answer: an `Outcome` if it was sent, a `Refusal` if it failed.
+
+An outcome is the last message. It reports whether the answer is complete, its count and metrics.
+"""
 
 from enum import StrEnum
 from typing import Any

@@ -1,6 +1,6 @@
 """The wire format of a request to a server or to the C library: JSON.
 
-JSON enters; a `WireRequest` leaves, or an error that says what is wrong. The format has a version
+JSON enters; a `WireRequest` leaves, or an error that names the fault. The format has a version
 number, and unknown keys are errors. `request.schema.json`, next to this module, describes it for
 other languages.
 """
@@ -144,7 +144,7 @@ def checked(request: WireRequest) -> WireRequest:
     """Return the request if its fields are consistent.
 
     Raises:
-        MalformedRequestError: they do not.
+        MalformedRequestError: they are not.
     """
     if request.version is not None and request.as_of is not None:
         raise MalformedRequestError(reason="use version or as_of, not both")

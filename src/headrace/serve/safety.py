@@ -40,8 +40,8 @@ class FileGuard:
         if "deletion_vector" in names:
             vectors = batch.column("deletion_vector")
             if vectors.null_count < len(vectors):
-                kinds, places = (pc.struct_field(vectors, [i]) for i in range(2))
-                self._check_paths(places.filter(pc.equal(kinds, "p")))
+                kinds, paths = (pc.struct_field(vectors, [i]) for i in range(2))
+                self._check_paths(paths.filter(pc.equal(kinds, "p")))
 
     def _check_uris(self, uris: pa.StringArray) -> None:
         inside = pc.starts_with(uris, self._prefixes[0])

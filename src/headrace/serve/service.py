@@ -15,14 +15,14 @@ from headrace.log.name import LOG_DIRECTORY
 from headrace.plan.cancellation import Cancelled
 from headrace.serve.answer import Answer
 from headrace.serve.answer_cache import AnswerCache
-from headrace.serve.catalog import Catalog
 from headrace.serve.description import Description
+from headrace.serve.message import FlushPolicy
 from headrace.serve.monitor import Access, Monitor
 from headrace.serve.outcome import Refusal
-from headrace.serve.pace import Pace
 from headrace.serve.request import WireRequest
 from headrace.serve.root import Roots
 from headrace.serve.stream_slot import StreamSlots
+from headrace.serve.table_cache import TableCache
 from headrace.serve.ticket import MAX_TICKET_BYTES, Ticket, TicketSigner
 from headrace.serve.token import Tokens
 from headrace.table import Snapshot
@@ -56,7 +56,7 @@ class Service:
         tickets: TicketSigner | None = None,
         limits: Limits | None = None,
         monitor: Monitor | None = None,
-        pace: Pace | None = None,
+        flush_policy: FlushPolicy | None = None,
     ) -> None:
         """Assemble a service without opening a table."""
         self.roots = roots
@@ -70,8 +70,8 @@ class Service:
             release=pa.default_memory_pool().release_unused,
         )
         self.answers = AnswerCache(self.limits.answer_cache_bytes)
-        self._catalog = Catalog(roots, reporter=self.monitor.report)
-        self._pace = pace
+        self._tables = TableCache(roots, reporter=self.monitor.report)
+        self._flush_policy = flush_policy
 
     def describe(self, request: WireRequest) -> tuple[Description, pa.Schema]:
         """Return the description of a request's snapshot, and the schema of its answer.
@@ -80,7 +80,7 @@ class Service:
             HeadraceError: the request cannot be answered.
         """
         self.slots.refuse_when_draining()
-        snapshot = self._catalog.snapshot(request)
+        snapshot = self._tables.snapshot(request)
         answer = self._answer(request, snapshot)
         description = Description(
             table=request.table,
@@ -99,7 +99,7 @@ class Service:
             HeadraceError: the request cannot be answered.
         """
         self.slots.refuse_when_draining()
-        return self._answer(request, self._catalog.snapshot(request))
+        return self._answer(request, self._tables.snapshot(request))
 
     def issue(self, request: WireRequest, description: Description, *, caller: str) -> list[bytes]:
         """Return one ticket per endpoint of a flight, all for the described version."""
@@ -120,7 +120,7 @@ class Service:
         if len(ticket) > MAX_TICKET_BYTES:
             self.slots.release_memory()  # gRPC buffered all of it before it could be refused
         granted: Ticket = self.tickets.check(ticket, caller=caller)
-        snapshot = self._catalog.snapshot(granted.request)
+        snapshot = self._tables.snapshot(granted.request)
         if snapshot.metadata.id != granted.table_id:
             raise SnapshotExpiredError(
                 table=granted.request.table,
@@ -151,7 +151,7 @@ class Service:
 
     @contextmanager
     def streaming(self, answer: Answer, access: Access) -> Iterator[Callable[[], None]]:
-        """Hold a slot for the stream that runs in this context, and release everything at its end.
+        """Hold a slot for the stream that runs in this reading, and release everything at its end.
 
         Yields a check that raises when the stream exceeds its deadline.
         """
@@ -179,7 +179,7 @@ class Service:
             request,
             snapshot,
             allowed=self.roots.uris,
-            pace=self._pace,
+            flush_policy=self._flush_policy,
             part=part,
             streams=self.slots.running,
             cache=self.answers,

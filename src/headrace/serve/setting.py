@@ -1,4 +1,8 @@
-"""The settings of a server and their checks: addresses, secret files, limits."""
+"""The settings of a server and their checks: addresses, secret files, limits.
+
+The options of the command line enter; parsed addresses, keys and limits leave, or an error that
+names the option.
+"""
 
 import ipaddress
 import re

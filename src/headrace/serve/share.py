@@ -37,7 +37,7 @@ def open_share(
     share: Share,
     *,
     executor: Executor,
-    reading: ExecutionContext,
+    context: ExecutionContext,
     columns: Sequence[str],
 ) -> BatchReader[pa.RecordBatch]:
     """Return the files of one share as record batches, read ahead by a thread.
@@ -46,29 +46,29 @@ def open_share(
         scan: The scan to divide, which has no limit.
         share: The share to return.
         executor: Executes the plans.
-        reading: The settings, counters and cancellation of the read.
+        context: The settings, counters and cancellation of the read.
         columns: The columns of the batches.
     """
-    run = _ShareRun(share, executor=executor.bound(reading), reading=reading)
+    run = _ShareRun(share, executor=executor.bound(context), context=context)
     phase = plan_scan(scan.request.projected(add_fields(columns)), scan.segment)
     label = scan.arrow_schema(columns=columns).metadata
 
     def batches() -> Generator[pa.RecordBatch, None, None]:
         for batch in run.drive(phase):
             for files in arrow_batches(batch, scan.context, columns):
-                reading.meter.count_emitted(files.num_rows)
+                context.meter.count_emitted(files.num_rows)
                 yield files.replace_schema_metadata(label)
 
-    return BatchReader(batches(), cancellation=reading.cancellation)
+    return BatchReader(batches(), cancellation=context.cancellation)
 
 
 class _ShareRun:
     """Runs the phases of a scan, and yields the batches of one share."""
 
-    def __init__(self, share: Share, *, executor: Executor, reading: ExecutionContext) -> None:
+    def __init__(self, share: Share, *, executor: Executor, context: ExecutionContext) -> None:
         self._share = share
         self._executor = executor
-        self._cancellation = reading.cancellation
+        self._cancellation = context.cancellation
 
     def drive(self, phase: Phase[ScanOutcome]) -> Iterator[ActionBatch]:
         """Yield the batches of this share, from `phase` to the end."""

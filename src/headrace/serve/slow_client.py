@@ -1,4 +1,7 @@
-"""An HTTP protocol for uvicorn that drops clients that send headers or read answers too slowly."""
+"""Drops HTTP clients that send headers or read answers too slowly.
+
+It is a protocol class for uvicorn, which has no such timeouts.
+"""
 
 import asyncio
 from typing import Any

@@ -96,13 +96,13 @@ class StreamSlots:
         with self._changed:
             self._is_draining = True
             self._changed.wait_for(lambda: not self._running, patience_s)
-            late = list(self._running.values())
-        for running in late:
+            overdue = list(self._running.values())
+        for running in overdue:
             running.is_drained = True
             running.stop()
         with self._changed:
             self._changed.wait_for(lambda: not self._running, 1.0)
-        return len(late)
+        return len(overdue)
 
     def _enter(self, stop: Callable[[], None]) -> tuple[int, "_Running"]:
         with self._changed:

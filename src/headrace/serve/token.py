@@ -24,11 +24,6 @@ class Tokens:
         """Take tokens by caller name; only their digests are kept."""
         self._digests = {name: _digest(token) for name, token in (tokens or {}).items()}
 
-    @property
-    def are_required(self) -> bool:
-        """Whether a request must carry a token."""
-        return bool(self._digests)
-
     @classmethod
     def read(cls, path: Path) -> "Tokens":
         """Read a token file; empty lines and lines that begin with # are ignored.

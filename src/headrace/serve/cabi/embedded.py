@@ -26,7 +26,7 @@ from headrace.errors import (
 from headrace.plan.cancellation import Cancelled
 from headrace.scan.scan import Scan
 from headrace.serve.condition import parse_condition
-from headrace.serve.pace import Pace, PacedMessages
+from headrace.serve.message import FlushPolicy, MessageStream
 from headrace.serve.request import WireRequest, decode_request
 from headrace.table import Snapshot, Table
 
@@ -42,7 +42,7 @@ _STATUSES: tuple[tuple[type[HeadraceError], int], ...] = (
 )
 _LONGEST_ERROR_BYTES = 4_095
 """What the library keeps of an error's text."""
-_AT_ONCE = Pace(rows=1, delay_s=0.0)
+_AT_ONCE = FlushPolicy(rows=1, delay_s=0.0)
 
 Emit = Callable[[pa.RecordBatch], int]
 
@@ -146,7 +146,7 @@ class _Library:
         *,
         check: Callable[[], None] = lambda: None,
     ) -> int:
-        messages = PacedMessages(scan.batches(columns=columns), pace=_AT_ONCE)
+        messages = MessageStream(scan.batches(columns=columns), flush_policy=_AT_ONCE)
         try:
             while (batch := messages.next_message(check)) is not None:
                 match emit(batch):

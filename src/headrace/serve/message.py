@@ -20,7 +20,7 @@ _CHECK_S = 0.01
 """How often a waiting consumer runs its check."""
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class FlushPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """When a message is sent, and how large it may be."""
 
     rows: int = 1_000
@@ -75,12 +75,14 @@ class BackgroundBatches(BatchReader[pa.RecordBatch]):
         self._batches.stop()
 
 
-class PacedMessages:
+class MessageStream:
     """Turns the batches of a scan into messages. One thread consumes it; any thread may stop it."""
 
-    def __init__(self, batches: BatchReader[pa.RecordBatch], *, pace: Pace | None = None) -> None:
+    def __init__(
+        self, batches: BatchReader[pa.RecordBatch], *, flush_policy: FlushPolicy | None = None
+    ) -> None:
         """Prepare; the first `next_message` starts the read."""
-        self._pace = pace or Pace()
+        self._flush_policy = flush_policy or FlushPolicy()
         self._batches = batches
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
@@ -140,14 +142,14 @@ class PacedMessages:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         if not self._pending:
-            self._flush_at = time.monotonic() + self._pace.delay_s
+            self._flush_at = time.monotonic() + self._flush_policy.delay_s
         self._pending.append(batch)
         self._pending_rows += batch.num_rows
 
     def _is_due(self) -> bool:
         if not self._pending:
             return False
-        enough = self._is_first or self._pending_rows >= self._pace.rows
+        enough = self._is_first or self._pending_rows >= self._flush_policy.rows
         return enough or time.monotonic() >= self._flush_at
 
     def _joined(self) -> pa.RecordBatch:
@@ -156,9 +158,9 @@ class PacedMessages:
         return pending[0] if len(pending) == 1 else pa.concat_batches(pending)
 
     def _cut(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Return pieces of about `size_bytes` or less; a single row is never cut."""
-        pieces = -(-batch.nbytes // self._pace.size_bytes)
-        if pieces <= 1:
+        """Return slices of about `size_bytes` or less; a single row is never cut."""
+        count = -(-batch.nbytes // self._flush_policy.size_bytes)
+        if count <= 1:
             return [batch]
-        rows = max(1, -(-batch.num_rows // pieces))
+        rows = max(1, -(-batch.num_rows // count))
         return [batch.slice(start, rows) for start in range(0, batch.num_rows, rows)]

@@ -28,12 +28,12 @@ V = TypeVar("V")
 DEFAULT_TABLES = 64
 """The number of tables, and of pinned snapshots, that stay open."""
 DEFAULT_CACHE_BYTES = 4 << 20
-"""The size limit of each cache of an open table, of footers and of listings."""
+"""The size limit of each cache of an open table: that of footers, and that of file lists."""
 _RECENTLY_S = 1.0
 """A pinned snapshot on a remote store is not verified again within this time."""
 
 
-class Catalog:
+class TableCache:
     """Opens and caches the tables below a server's roots."""
 
     def __init__(
@@ -144,7 +144,7 @@ class _Pinned:
         try:
             listed = store.head(commit.path)
         except HeadraceError:
-            return False  # reading the version again says what is wrong
+            return False  # reading the version again reports the cause
         if listed.size_bytes != commit.size_bytes or listed.etag != commit.etag:
             return False
         # Some stores list times to the millisecond, and give them to the second for one object.
