@@ -145,6 +145,42 @@ def test_purge_deletes_only_unreferenced_files(table: Path) -> None:
     assert all((table / name).exists() for name in expected)
 
 
+SPELLINGS = {
+    "encoded": ("p=a b/part-1.split", "p=a%20b/part-1.split"),
+    "stored with an escape": ("p=10%3A00/part-1.split", "p=10%3A00/part-1.split"),
+    "encoded twice": ("p=10%3A00/part-1.split", "p=10%253A00/part-1.split"),
+    "not normal": ("p=1/part-1.split", "./p=1//part-1.split"),
+    "absolute": ("part-1.split", "{table}/part-1.split"),
+    "an address": ("part-1.split", "file://{table}/part-1.split"),
+    "of another scheme": ("p=1/part-1.split", "s3a://bucket/table/p=1/part-1.split"),
+}
+
+
+@pytest.mark.parametrize(("stored", "recorded"), SPELLINGS.values(), ids=SPELLINGS)
+def test_no_live_file_is_purged_or_missed_however_its_path_is_spelled(
+    tmp_path: Path, stored: str, recorded: str
+) -> None:
+    file = tmp_path / stored
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(b"x")
+    writer = StateWriter(LocalStore(str(tmp_path)))
+    writer.commit([entry(recorded.format(table=tmp_path))], metadata=metadata())
+    age(tmp_path, 24 * 30)
+    sql(f"PURGE INDEXTABLE '{tmp_path}' OLDER THAN 7 DAYS")
+    assert file.exists()
+    target = f"{tmp_path}/_transaction_log_repaired"
+    (row, *_) = rows(sql(f"REPAIR INDEXFILES TRANSACTION LOG '{tmp_path}' AT LOCATION '{target}'"))
+    assert (row["status"], row["count"]) == ("SUCCESS", 1)
+
+
+def test_repair_leaves_out_a_missing_file_with_an_absolute_path(tmp_path: Path) -> None:
+    writer = StateWriter(LocalStore(str(tmp_path)))
+    writer.commit([entry(f"{tmp_path}/part-1.split")], metadata=metadata())
+    target = f"{tmp_path}/_transaction_log_repaired"
+    result = rows(sql(f"REPAIR INDEXFILES TRANSACTION LOG '{tmp_path}' AT LOCATION '{target}'"))
+    assert [row["status"] for row in result] == ["SUCCESS", "MISSING"]
+
+
 def test_purge_cleans_old_states_and_keeps_the_newest_three(table: Path) -> None:
     store = LocalStore(str(table))
     for number in range(4):

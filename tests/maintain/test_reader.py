@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from headrace import Table
+from headrace.maintain.creation import create_log
+from headrace.maintain.home import INDEXTABLES_HOME
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
 from tests.maintain import oracle
@@ -58,3 +60,21 @@ def test_a_scan_of_a_state_does_not_import_a_parquet_reader(tmp_path: Path) -> N
     )
     answer = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
     assert answer.stdout == b"2 False\n"
+
+
+def changes(table: Path, version: int) -> list[tuple[str, str, int | None]]:
+    found = Table(str(table)).changes(version, version)
+    return [(change.kind.value, change.path, change.size_bytes) for change in found]
+
+
+@pytest.mark.parametrize("layout", ["state", "versions"])
+def test_a_file_that_is_added_again_is_a_change(tmp_path: Path, layout: str) -> None:
+    store = LocalStore(str(tmp_path))
+    if layout == "versions":
+        create_log(store, INDEXTABLES_HOME, metadata=metadata())
+    writer = StateWriter(store, settings=PLAIN)
+    writer.commit([entry("a"), entry("b")], metadata=metadata() if layout == "state" else None)
+    second = writer.commit([entry("a", size=99)]).version
+    third = writer.commit([entry("b", size=77)], ["b"]).version
+    assert changes(tmp_path, second) == [("added", "a", 99)]
+    assert changes(tmp_path, third) == [("added", "b", 77)]

@@ -19,6 +19,7 @@ from headrace.maintain.live import live_entries
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import now_ms
+from headrace.maintain.stored_name import stored_names
 from headrace.maintain.version_file import decode_actions
 from headrace.storage.store import ObjectMeta, WritableStore
 
@@ -148,10 +149,17 @@ def run_purge(store: WritableStore, home: Home, plan: PurgePlan) -> PurgeResult:
 def _referenced_files(
     store: WritableStore, home: Home, base: Base, versions: Iterable[int]
 ) -> Iterator[str]:
-    """Yield the data files of the newest version, of retained states, and of the version files.
+    """Yield the names of data files of the newest version, retained states and version files.
 
     Hidden entries are included: a reader of an older state may still need their files.
     """
+    for path in _recorded_paths(store, home, base, versions):
+        yield from stored_names(path)
+
+
+def _recorded_paths(
+    store: WritableStore, home: Home, base: Base, versions: Iterable[int]
+) -> Iterator[str]:
     shelf = ManifestShelf(store, home.root, types=partition_types(base.metadata))
     for version in versions:
         for info in read_state(store, home, version).manifests:

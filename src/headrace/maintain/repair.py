@@ -1,5 +1,7 @@
 """`REPAIR`: writes a new log from the newest readable state, with the files that exist."""
 
+from itertools import compress
+
 import msgspec
 
 from headrace.errors import HeadraceError, InvalidArgumentError, NotIndexTablesError
@@ -9,7 +11,9 @@ from headrace.maintain.home import Home, partition_types
 from headrace.maintain.live import live_entries
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.setting import StateSettings
+from headrace.maintain.stored_name import is_absolute, stored_names
 from headrace.maintain.writer import StateWriter
+from headrace.protocol.key import canonical_path
 from headrace.protocol.state import Entry
 from headrace.storage.store import WritableStore
 
@@ -45,8 +49,9 @@ def repair(
         raise InvalidArgumentError(argument="AT LOCATION", reason=reason)
     base, entries, unreadable = _newest_readable(store, home)
     existing = {meta.path.removeprefix("./").lstrip("/") for meta in store.list_tree("")}
-    present = [entry for entry in entries if entry["path"] in existing]
-    missing = tuple(sorted(entry["path"] for entry in entries if entry["path"] not in existing))
+    is_missing = [_is_missing(entry["path"], existing, store) for entry in entries]
+    present = [entry for entry, lost in zip(entries, is_missing, strict=True) if not lost]
+    missing = tuple(sorted(entry["path"] for entry in compress(entries, is_missing)))
     metadata = msgspec.json.decode(base.metadata or "{}")
     create_log(target, target_home, metadata=metadata.get("metaData") or metadata)
     names = {field["name"] for field in target_home.entry_schema["fields"]}
@@ -62,6 +67,13 @@ def repair(
         missing=missing,
         version=result.version,
     )
+
+
+def _is_missing(path: str, existing: set[str], store: WritableStore) -> bool:
+    """Return whether a file does not exist; files outside the table are not looked for."""
+    if not existing.isdisjoint(stored_names(path)):
+        return False
+    return not is_absolute(path) or canonical_path(path).startswith(f"{store.root}/")
 
 
 def _newest_readable(store: WritableStore, home: Home) -> tuple[Base, list[Entry], list[str]]:

@@ -3,6 +3,9 @@
 Many writers leave no version file. The changes of a version are then the difference between its
 state and the previous one. Manifests that both share are read only if their tombstones differ, so
 an append costs one manifest, whatever the size of the table; a compaction changes nothing.
+
+As in a Delta log, a file that is added again under its old path is reported as added, and not as
+removed: the newer file replaces the older one.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -71,11 +74,16 @@ class StateChanges(Changes):
     ) -> list[FileChange]:
         """Return the changes recorded in a version file."""
         plan = ScanJson(files=(file,), columns=("add", "remove"))
-        changes: list[FileChange] = []
-        for batch in _actions(executor, plan):
-            for name, kind in (("add", ChangeKind.ADDED), ("remove", ChangeKind.REMOVED)):
-                changes += [self._change(a, kind, version) for a in batch.actions(name)]
-        return changes
+        batches = _actions(executor, plan)
+        adds = [add for batch in batches for add in batch.actions("add")]
+        readded = set(map(key_of, adds))
+        removes = [remove for batch in batches for remove in batch.actions("remove")]
+        changes = [self._change(add, ChangeKind.ADDED, version) for add in adds]
+        return changes + [
+            self._change(remove, ChangeKind.REMOVED, version)
+            for remove in removes
+            if key_of(remove) not in readded
+        ]
 
     def _state_difference(
         self, log: TransactionLog, version: int, executor: Executor
@@ -87,7 +95,9 @@ class StateChanges(Changes):
             older = _state(log.states[version - 1], executor)
         before, after = compare(older, newer, executor)
         added = [
-            self._change(after[k], ChangeKind.ADDED, version) for k in after if k not in before
+            self._change(add, ChangeKind.ADDED, version)
+            for key, add in after.items()
+            if key not in before or _content(add) != _content(before[key])
         ]
         removed = [
             self._change(before[k], ChangeKind.REMOVED, version) for k in before if k not in after
@@ -117,6 +127,11 @@ def compare(
         _visible_entries(older, _manifests_except(older, untouched), executor),
         _visible_entries(newer, _manifests_except(newer, untouched), executor),
     )
+
+
+def _content(add: Add) -> tuple[object, ...]:
+    """Return what differs if a path holds another file than before."""
+    return add.size, add.modification_time, add.partition_values
 
 
 def _tombstone_keys(state: StateManifest) -> set[tuple[str, str | None, int | None]]:
