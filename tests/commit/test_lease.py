@@ -19,6 +19,7 @@ from headrace.errors import LeaseLostError, StoreFailedError
 from headrace.storage.local import LocalStore
 from headrace.storage.store import PutMode
 from headrace.table import Table
+from tests.waiting import wait_until
 
 HOUR_MS = 3_600_000
 
@@ -76,11 +77,9 @@ def test_an_expired_lease_is_taken_over_and_its_holder_gets_an_error(store: Loca
 
 
 def test_a_lease_is_renewed_while_it_is_held(store: LocalStore) -> None:
-    until = time.monotonic() + 20
+    lease = "lease/00000000000000000001.json"
     with closing(acquired(store, ttl_ms=200)):
-        while b'"renewals":2' not in store.read("lease/00000000000000000001.json"):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        wait_until(lambda: b'"renewals":2' in store.read(lease))
 
 
 def test_of_many_threads_one_gets_the_lease(store: LocalStore) -> None:

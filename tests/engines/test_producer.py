@@ -16,6 +16,7 @@ from headrace.engines.producer import Producer, in_parallel, one_at_a_time
 from headrace.engines.production import Backpressure, Order
 from headrace.errors import ReaderClosedError
 from headrace.plan.cancellation import Cancellation, Cancelled
+from tests.waiting import settled, wait_until
 
 T = TypeVar("T")
 MODULES = {module.__file__ for module in (lane, producer_module, production, queue)}
@@ -108,7 +109,7 @@ def test_without_backpressure_nothing_waits_for_the_consumer() -> None:
     stream = probe.stream(at_once=2, ahead=1, start_with=1)
     first = next(stream)
     stream.lift_backpressure()
-    assert happens(lambda: len(probe.given) == probe.sources and not probe.open)
+    wait_until(lambda: len(probe.given) == probe.sources and not probe.open)
     rest = list(stream)
     assert [first, *rest] == [(number, batch) for number in range(20) for batch in range(30)]
 
@@ -247,23 +248,6 @@ def test_a_cancellation_inside_the_work_is_not_a_read_error() -> None:
 
     with pytest.raises(Cancelled):
         list(in_parallel(cancelled, range(3), threads=2))
-
-
-def happens(is_so: Callable[[], bool]) -> bool:
-    """Whether a condition that threads bring about holds within ten seconds."""
-    deadline_s = time.monotonic() + 10
-    while not is_so() and time.monotonic() < deadline_s:
-        time.sleep(0.01)
-    return is_so()
-
-
-def settled(count: Callable[[], int]) -> int:
-    """Return a count that threads increase, once it has stopped changing."""
-    before = -1
-    while before != count():
-        before = count()
-        time.sleep(0.05)
-    return before
 
 
 @pytest.mark.parametrize(("ahead", "expected"), [(1, 3), (2, 3), (10, 7)])

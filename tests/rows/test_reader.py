@@ -1,7 +1,7 @@
 """The reader is lazy and bounded, closes at once, and reports everything it could not read."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from tests.rows.lake import (
     write_table,
 )
 from tests.scan.counting import CountingLocalStore
+from tests.waiting import settled, wait_until
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 
@@ -55,15 +56,6 @@ def open_files(folder: Path) -> list[str]:
         with suppress(OSError):  # the descriptor that listed them is closed by now
             files.append(str(link.readlink()))
     return [path for path in files if path.startswith(str(folder))]
-
-
-def settled(count: Callable[[], int]) -> int:
-    """Return the count once it has stopped changing."""
-    before, now = -1, count()
-    while before != now:
-        time.sleep(0.2)
-        before, now = now, count()
-    return now
 
 
 def test_a_reader_is_a_record_batch_reader(tmp_path: Path) -> None:
@@ -141,9 +133,7 @@ def test_a_dropped_reader_stops_too(tmp_path: Path) -> None:
     reader.read_next_batch()
     assert running() != []
     del reader
-    patience = time.monotonic() + 20
-    while running() and time.monotonic() < patience:
-        time.sleep(0.01)
+    wait_until(lambda: not running())
 
 
 def test_a_slow_consumer_delays_large_files(tmp_path: Path) -> None:
@@ -303,9 +293,7 @@ def test_a_released_c_stream_stops_the_threads(tmp_path: Path) -> None:
     assert running() != []
     stream.close()
     del stream
-    patience = time.monotonic() + 20
-    while running() and time.monotonic() < patience:
-        time.sleep(0.01)
+    wait_until(lambda: not running())
 
 
 def test_an_error_keeps_its_text_and_type_through_a_c_stream(tmp_path: Path) -> None:

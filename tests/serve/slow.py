@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,12 +36,3 @@ class Slowness:
             return read(store, path)
 
         monkeypatch.setattr(LocalStore, "read", slow_read)
-
-
-def wait_until(condition: Callable[[], bool], *, within_s: float) -> float:
-    """Wait until the condition is true, and return how long it took."""
-    start = time.monotonic()
-    while not condition():
-        assert time.monotonic() - start < within_s, "it did not come true in time"
-        time.sleep(0.002)
-    return time.monotonic() - start

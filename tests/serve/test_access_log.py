@@ -13,7 +13,7 @@ from headrace.serve.client import Connection
 from headrace.serve.server import RunningServer
 from headrace.serve.service import Service
 from tests.serve.conftest import Start
-from tests.serve.slow import wait_until
+from tests.waiting import wait_until
 
 WAIT_S = 0.05
 Logged = Callable[[], list[dict[str, Any]]]

@@ -20,7 +20,7 @@ from headrace.errors import MalformedRequestError
 from headrace.serve.client_error import remote_errors
 from headrace.serve.server import RunningServer
 from tests.serve.conftest import Start
-from tests.serve.slow import wait_until
+from tests.waiting import wait_until
 
 UNPACKED_BYTES = 50_000_000
 BOMB = gzip.compress(bytes(UNPACKED_BYTES // 100)) * 100  # members are read one after the other

@@ -19,7 +19,8 @@ from headrace.serve.server import RunningServer
 from headrace.serve.setting import ServerSettings
 from tests.serve.conftest import Start
 from tests.serve.listed import expected_listing, parse_listing, small_tables
-from tests.serve.slow import COMMITS, Slowness, wait_until, write_slow_table
+from tests.serve.slow import COMMITS, Slowness, write_slow_table
+from tests.waiting import wait_until
 
 PROGRAM = Path(__file__).with_name("Program.cs")
 _RUNTIME = '{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"}}}'

@@ -31,7 +31,8 @@ from headrace.serve.request import make_request
 from headrace.serve.server import RunningServer
 from headrace.serve.stream_slot import StreamSlots
 from tests.serve.conftest import Start
-from tests.serve.slow import COMMITS, Slowness, wait_until, write_slow_table
+from tests.serve.slow import COMMITS, Slowness, write_slow_table
+from tests.waiting import wait_until
 
 
 class _Timed:

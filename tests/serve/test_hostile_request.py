@@ -20,7 +20,7 @@ from headrace.serve.setting import ServerSettings
 from tests.lake.action import add, metadata, opening, protocol
 from tests.lake.log import write_history
 from tests.serve.conftest import TOKEN, Start
-from tests.serve.slow import wait_until
+from tests.waiting import wait_until
 
 SERVICE = "/arrow.flight.protocol.FlightService"
 

@@ -19,7 +19,7 @@ from headrace.serve.request import make_request
 from tests.lake.action import add, metadata, protocol
 from tests.lake.log import write_history
 from tests.serve.conftest import Start
-from tests.serve.slow import wait_until
+from tests.waiting import wait_until
 
 ROWS, ROW_BYTES = 600, 100_000
 """Together far more than all buffers between a server and a client."""

@@ -50,6 +50,7 @@ from tests.lake.plan import Plan
 from tests.lake.strategies import WELL_FORMED, plans
 from tests.listing import AS_WRITTEN, batch_rows, by_key, file_rows
 from tests.spark import abroad
+from tests.waiting import wait_until
 
 WHERE = (None, "part = 'x'", "n = 1", "id > 20", "id < 10 OR part IS NULL")
 FILES = 40
@@ -254,8 +255,7 @@ def test_closing_a_scan_cancels_its_jobs(spark: SparkSession, tmp_path: Path) ->
     next(files)  # a file of the first wave; the second is running
     tracker = spark.sparkContext.statusTracker()
     started = time.monotonic()
-    while not tracker.getActiveJobsIds():
-        time.sleep(0.01)
+    wait_until(tracker.getActiveJobsIds)
     files.close()  # type: ignore[attr-defined]
     assert time.monotonic() - started < 20
     assert tracker.getActiveJobsIds() == []
@@ -269,8 +269,7 @@ def test_closing_batches_does_not_wait_for_a_job(spark: SparkSession, tmp_path: 
     next(batches)  # the batch of the commit
     tracker = spark.sparkContext.statusTracker()
     started = time.monotonic()
-    while not tracker.getActiveJobsIds():
-        time.sleep(0.01)
+    wait_until(tracker.getActiveJobsIds)
     batches.close()
     assert time.monotonic() - started < 20
     assert tracker.getActiveJobsIds() == []

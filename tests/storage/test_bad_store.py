@@ -35,6 +35,7 @@ from tests.emulator.saboteur import (
     s3_options,
     sabotaged,
 )
+from tests.waiting import wait_until
 
 
 def on_listing(answer: Answer) -> Callable[[str, str], Answer]:
@@ -193,8 +194,7 @@ def test_cancelling_ends_a_request_that_is_under_way() -> None:
 
         thread = threading.Thread(target=read)
         thread.start()
-        while not store.requests:
-            time.sleep(0.01)
+        wait_until(lambda: store.requests)
         cancelled_at = time.monotonic()
         context.cancellation.request()
         thread.join(4)

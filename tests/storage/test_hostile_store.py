@@ -28,6 +28,7 @@ from headrace.storage.retrying import RetryingStore
 from headrace.wiring import open_store
 from tests.emulator.place import ACCOUNT, ACCOUNT_KEY
 from tests.emulator.saboteur import KEY_ID, SECRET, Answer, always, failure, s3_options, sabotaged
+from tests.waiting import wait_until
 
 
 def azure_options(endpoint: str) -> dict[str, Any]:
@@ -111,10 +112,7 @@ def test_a_failed_range_ends_the_requests_for_the_others() -> None:
         store = open_store("s3://lake/t", options=s3_options(server.endpoint))
         with pytest.raises(AccessDeniedError):
             store.read_ranges("x", [ByteRange(0, 1), ByteRange(8_000_000, 1)])
-        until = time.monotonic() + 2
-        while running_requests() and time.monotonic() < until:
-            time.sleep(0.01)
-        assert not running_requests()
+        wait_until(lambda: not running_requests(), within_s=2)
         slow.set()
 
 

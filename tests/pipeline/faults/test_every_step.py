@@ -4,7 +4,6 @@ import hashlib
 import logging
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.pipeline.faults.project import (
     write_project,
     wrong_files,
 )
+from tests.waiting import wait_until
 
 _LOGGER = logging.getLogger(__name__)
 EVERY = os.environ.get("HEADRACE_FAULTS", "sample 37")
@@ -93,8 +93,7 @@ def _run_in_session(root: Path, session: object, fault: Fault | None) -> RunEnd:
 def _wait_for_jobs(session: Any) -> None:
     """Wait until the JVM has no more jobs of a killed process."""
     tracker = session.sparkContext.statusTracker()
-    while tracker.getActiveJobsIds():
-        time.sleep(0.05)
+    wait_until(lambda: not tracker.getActiveJobsIds(), within_s=300)
 
 
 def _try_faults(

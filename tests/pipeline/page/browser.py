@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import wait_until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Debian's package is called chromium."""
@@ -56,10 +57,7 @@ class Browser:
 
     def until(self, script: str) -> None:
         """Wait until an expression becomes true."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while not self.ask(script):
-            assert time.monotonic() < deadline, f"it never became true: {script}"
-            time.sleep(0.02)
+        wait_until(lambda: self.ask(script), within_s=_PATIENCE_S)
 
     def type(self, text: str) -> None:
         """Type into the focused element."""

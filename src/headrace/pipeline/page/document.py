@@ -86,7 +86,7 @@ def _legend(graph: Graph) -> str:
             counts[node.status] += 1
     sources = len(graph.nodes) - sum(counts.values())
     pills = [
-        element("span", f"{count:,} {status}", class_=f"pill {status.look}")
+        element("span", f"{count:,} {status}", class_=f"pill {status.style_class}")
         for status, count in counts.items()
         if count
     ]

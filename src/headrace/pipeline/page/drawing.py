@@ -59,7 +59,7 @@ def _box(node: Node, number: int, corner: tuple[int, int]) -> Element:
         element("text", _truncated(node.name, _NAME_CHARACTERS), class_="name", x=22, y=21),
         element("text", _truncated(node.facts, _LINE_CHARACTERS), class_="line", x=22, y=37),
         element("text", _truncated(node.why, _LINE_CHARACTERS), class_="line why", x=22, y=52),
-        class_=f"node {node.look}",
+        class_=f"node {node.style_class}",
         data_n=number,
         transform=f"translate({corner[0]} {corner[1]})",
     )

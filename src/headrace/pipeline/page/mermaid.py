@@ -2,7 +2,7 @@
 
 from headrace.pipeline.page.view_graph import Graph, Node
 
-_LOOKS = {
+_STYLES = {
     "source": "fill:#f3eefb,stroke:#8a5cd1",
     "ran": "fill:#e8f4ee,stroke:#178a52",
     "skipped": "fill:#edf1fb,stroke:#4a72d8",
@@ -17,13 +17,16 @@ _LOOKS = {
 def mermaid(graph: Graph) -> str:
     """Return a flowchart from left to right."""
     ids = {name: f"n{index}" for index, name in enumerate(graph.nodes)}
-    looks = sorted({node.look for node in graph.nodes.values()})
+    classes = sorted({node.style_class for node in graph.nodes.values()})
     return "\n".join(
         [
             "flowchart LR",
-            *(f"  {ids[name]}{_shape(node)}:::{node.look}" for name, node in graph.nodes.items()),
+            *(
+                f"  {ids[name]}{_shape(node)}:::{node.style_class}"
+                for name, node in graph.nodes.items()
+            ),
             *(f"  {ids[a]} --> {ids[b]}" for a, b in graph.edges),
-            *(f"  classDef {look} {_LOOKS[look]}" for look in looks),
+            *(f"  classDef {name} {_STYLES[name]}" for name in classes),
             "",
         ]
     )

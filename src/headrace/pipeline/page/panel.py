@@ -22,7 +22,7 @@ def view_panel(view: ViewPlan, story: Story, *, read_by: Sequence[str]) -> Eleme
         element(
             "header",
             element("h2", view.name),
-            element("span", story.status, class_=f"pill {story.status.look}"),
+            element("span", story.status, class_=f"pill {story.status.style_class}"),
             element("p", view.header.description, class_="description"),
             *([element("p", story.why, class_="why")] if story.why else []),
         ),
@@ -176,7 +176,7 @@ def _runs(runs: Sequence[RunLine]) -> list[Element]:
             "tr",
             element("td", element("code", run.run)),
             element("td", run.started),
-            element("td", run.outcome, class_=f"outcome {run.outcome.look}"),
+            element("td", run.outcome, class_=f"outcome {run.outcome.style_class}"),
             element("td", run.took, class_="number"),
             element("td", run.rows, class_="number"),
             element("td", run.note),

@@ -19,7 +19,7 @@ class Status(StrEnum):
     NEVER_RUN = "never run"
 
     @property
-    def look(self) -> str:
+    def style_class(self) -> str:
         """The name of its class in the style sheets."""
         return self.value.replace(" ", "-")
 

@@ -41,9 +41,9 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """The reason for the status."""
 
     @property
-    def look(self) -> str:
+    def style_class(self) -> str:
         """The style class of its box."""
-        return "source" if self.status is None else self.status.look
+        return "source" if self.status is None else self.status.style_class
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ def _violation(
 def place_violation(
     violation: Violation, *, file: str, sql: str | None, names: Sequence[str]
 ) -> str:
-    """Return a violation with its position, and the nearest_name name if a column is missing."""
+    """Return a violation with its position, and the nearest name if a column is missing."""
     place = header_place(sql, "contract", violation.column) if sql is not None else None
     where = f"{file}: " if place is None else f"{file} line {place[0]} column {place[1]}: "
     close = None
