@@ -47,6 +47,10 @@ from headrace.storage.store import Store, WritableStore
 
 T = TypeVar("T")
 
+_READERS = (
+    *("headrace.avro.state_file", "headrace.engines.arrow.columnar", "headrace.expr.bind"),
+    *("headrace.expr.parse", "headrace.rows.open", "headrace.scan.arrow_files"),
+)
 _ADDRESSES = ("s3://", "az://", "abfss://", "gs://", "https://")
 
 DEFAULT_CACHE_BYTES = 32 << 20
@@ -360,6 +364,12 @@ def require(module: str, *, extra: str | None = None) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtraError(module=module, extra=extra or module) from error
+
+
+def import_readers() -> None:
+    """Import what scans and reads of rows import on first use."""
+    for module in _READERS:
+        import_module(module)
 
 
 def open_dataset(scan: Scan, *, store: Store, context: FileContext, request: Any) -> Any:

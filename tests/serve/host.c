@@ -106,6 +106,7 @@ int main(int argc, char **argv) {
          delta_last_error());
   printf("null %d\n", delta_scan_lazy(NULL, NULL, 0, count_file));
   printf("utf8 %d\n", delta_scan_lazy("\xff\xfe", NULL, 0, count_file));
+  printf("largest limit %ld, larger %ld\n", scan(NULL, SIZE_MAX >> 1), scan(NULL, SIZE_MAX));
 
   long results[4] = {0};
   pthread_t threads[4];

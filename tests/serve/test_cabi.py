@@ -17,7 +17,7 @@ pytestmark = [
         not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="this Python is not shared"
     ),
 ]
-HOST, LISTER = (Path(__file__).with_name(name) for name in ("host.c", "lister.c"))
+HOST, LISTER, FORKER = map(Path(__file__).with_name, ("host.c", "lister.c", "forker.c"))
 
 
 def compile_program(source: Path, library: Path) -> Path:
@@ -50,6 +50,7 @@ def test_a_host_program_gets_the_documented_results(library: Path, lake: Path) -
         "column -2 UNKNOWN_COLUMN",
         "null -2",
         "utf8 -2",
+        "largest limit 156, larger -2",
         "threads 156 156 156 156",
         "nested 3",
         'files 0 39 {"date":"2026-02-09","city":"Bern"}',
@@ -80,6 +81,13 @@ def test_a_library_without_headrace_reports_it(
     assert result.returncode == 1
     assert result.stdout == ""
     assert "START" in result.stderr
+
+
+def test_children_scan_that_were_forked_while_other_threads_scanned(
+    library: Path, lake: Path
+) -> None:
+    result = run(compile_program(FORKER, library), str(lake / "events"))
+    assert (result.stdout, result.stderr) == ("children 5, wrong 0\n", "")
 
 
 def test_a_c_program_lists_the_files_of_the_library(library: Path) -> None:

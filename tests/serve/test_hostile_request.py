@@ -27,10 +27,11 @@ SERVICE = "/arrow.flight.protocol.FlightService"
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningServer, Path]]:
-    """Serve a folder with a table, a plain file and a folder whose name is not UTF-8."""
+    """Serve a folder with a table, an empty log, a plain file and a name that is not UTF-8."""
     root = tmp_path_factory.mktemp("odd")
     write_history(root / "events", [[*opening(), add("a")]])
     (root / "file").write_text("not a table")
+    (root / "empty" / "_delta_log").mkdir(parents=True)
     (root / os.fsdecode(b"bad\xff") / "_delta_log").mkdir(parents=True)
     with RunningServer(ServerSettings(roots=(f"lake={root}",), listen="127.0.0.1:0")) as running:
         yield running, root
@@ -57,14 +58,25 @@ def test_an_invalid_table_name_is_not_found(odd: tuple[RunningServer, Path], nam
         assert str(root) not in response.text
 
 
+@pytest.mark.parametrize("moment", [{}, {"as_of": "2026-03-01"}, {"version": 0}])
+def test_a_log_without_versions_is_not_a_table(
+    odd: tuple[RunningServer, Path], moment: dict[str, Any]
+) -> None:
+    server, _ = odd
+    for path in ("/v1/files", "/v1/rows", "/v1/snapshot"):
+        params = {"table": "lake/empty", **moment}
+        response = httpx.get(url_of(server, path), params=params, trust_env=False)
+        assert response.status_code == 404, response.text
+
+
 def test_a_folder_whose_name_is_not_utf8_does_not_hide_the_tables(
     odd: tuple[RunningServer, Path],
 ) -> None:
     server, _ = odd
     response = httpx.get(url_of(server, "/v1/tables"), trust_env=False)
-    assert response.json() == {"tables": ["lake/events"]}
+    assert response.json() == {"tables": ["lake/empty", "lake/events"]}
     client = flight.connect(f"grpc://127.0.0.1:{server.flight_port}")
-    assert len(list(client.list_flights())) == 1
+    assert len(list(client.list_flights())) == 2
     client.close()
 
 

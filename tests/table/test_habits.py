@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace import Table
-from headrace.errors import InvalidArgumentError
+from headrace.errors import InvalidArgumentError, TableNotFoundError
 from headrace.scan.moment import milliseconds
 from tests.lake.action import add, commit_info, metadata, opening, protocol, remove, vector
 from tests.lake.checkpoint import write_checkpoint
@@ -142,6 +142,13 @@ def test_times_may_be_relative(text: str, expected: datetime) -> None:
 def test_an_invalid_time_is_refused(table: Table, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match="as_of"):
         table.snapshot(as_of=text)
+
+
+@pytest.mark.parametrize("folder", ["_delta_log", "_transaction_log"])
+def test_a_folder_without_versions_has_no_version_at_any_time(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    with pytest.raises(TableNotFoundError):
+        Table(tmp_path).snapshot(as_of="2026-03-01")
 
 
 def test_time_travel_accepts_relative_times(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class ListTransactionLog(Consume[TableVersion], frozen=True, kw_only=True):
         """Choose the newest base up to the requested version, and the version files after it."""
         log = index_transaction_log(self.listed(data), table=self.request.table)
         version = self.request.version
-        if self.as_of_ms is not None:
+        if self.as_of_ms is not None and log.versions:
             version = log.version_at(self.as_of_ms)
             if version is None:
                 raise self._too_early(log)

@@ -4,7 +4,7 @@ Plans enter; batches leave, lazily and in order.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import compress
 from threading import RLock
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.parquet.action import READABLE, read_actions
+from headrace.engines.computed import computed
 from headrace.engines.execution_store import execution_store
 from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
@@ -158,13 +159,13 @@ class ArrowExecutor(Executor):
         make = partial(ArrowExecutor, load_columnar=self._load_columnar, cache=self._cache)
         return make, (self._store,)
 
-    @cached_property
+    @computed
     def _log(self) -> LogBytes:
         context = replace(self._context, cancellation=self._reads)
         store = execution_store(self._store, context)
         return LogBytes(store, cache=self._cache, meter=self._context.meter)
 
-    @cached_property
+    @computed
     def _reads(self) -> Cancellation:
         """Cancels the reads of this execution alone; others may share the caller's cancellation."""
         return self._context.cancellation.linked()

@@ -37,6 +37,7 @@ _EXPORTED = """
 int32_t headrace_python_scan_lazy(const char *, const char *, size_t, delta_file_callback);
 int32_t headrace_python_scan(const char *, headrace_file_callback, void *, headrace_cancellation *);
 int32_t headrace_python_open_stream(const char *, struct ArrowArrayStream *);
+int32_t headrace_python_prepare_fork(void);
 """
 _DECLARED = """
 #include "headrace.h"
@@ -44,6 +45,7 @@ extern int32_t headrace_python_scan_lazy(const char *, const char *, size_t, del
 extern int32_t headrace_python_scan(const char *, headrace_file_callback, void *,
                                     headrace_cancellation *);
 extern int32_t headrace_python_open_stream(const char *, struct ArrowArrayStream *);
+extern int32_t headrace_python_prepare_fork(void);
 """
 _START = """
 import os, sys

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from headrace import wiring
 from headrace.errors import (
     DamageError,
     HeadraceError,
@@ -52,7 +53,7 @@ def register(ffi: Any, lib: Any) -> None:
     # Without a handler, Python would print warnings to standard error.
     logging.getLogger("headrace").addHandler(logging.NullHandler())
     library = _Library(ffi, lib)
-    for name in ("scan_lazy", "scan", "open_stream"):
+    for name in ("scan_lazy", "scan", "open_stream", "prepare_fork"):
         ffi.def_extern(name=f"headrace_python_{name}")(getattr(library, name))
 
 
@@ -135,6 +136,16 @@ class _Library:
                 source = scan if names is None else _SelectedColumns(scan, names)
                 reader = pa.RecordBatchReader.from_stream(source)
             reader._export_to_c(int(self._ffi.cast("uintptr_t", out)))  # noqa: SLF001  (Arrow's own)
+            status.append(DONE)
+        return status[-1] + BASE
+
+    def prepare_fork(self) -> int:
+        """Import what scans and reads import on first use.
+
+        A child of the host would wait forever for a module that another thread is importing.
+        """
+        with self._status() as status:
+            wiring.import_readers()
             status.append(DONE)
         return status[-1] + BASE
 

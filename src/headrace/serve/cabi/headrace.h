@@ -4,6 +4,8 @@
  * that call. Every function may be called from any thread, and from several concurrently. A
  * callback runs on the thread that started the scan, without holding a lock of the library, so it
  * may start further scans. The first call starts a Python interpreter, which takes about 100 ms.
+ * A host may fork at any time, also while other threads scan; the child can scan, but not continue
+ * the scans of its parent.
  */
 #ifndef HEADRACE_H
 #define HEADRACE_H

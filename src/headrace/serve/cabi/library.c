@@ -105,32 +105,46 @@ static int headrace_emit_files(headrace_file_callback callback, void *user_data,
 }
 
 /* If the host forks, Python must be notified: otherwise the child would wait forever for locks
- * whose owners do not exist in it. */
+ * whose owners do not exist in it. A fork also waits for a thread that is starting Python, since
+ * the child could not finish its start. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int is_started;
+static _Thread_local int is_starting;
+static _Thread_local int is_locked, is_notified;
 static _Thread_local PyGILState_STATE forking;
-static _Thread_local int is_forking;
 
 static void before_fork(void) {
-  is_forking = Py_IsInitialized() && !PyGILState_Check();
-  if (is_forking) {
+  if (is_starting || (Py_IsInitialized() && PyGILState_Check())) return; /* Python forks itself */
+  is_locked = 1;
+  pthread_mutex_lock(&starting);
+  is_notified = Py_IsInitialized();
+  if (is_notified) {
+    if (atomic_load(&is_started)) headrace_python_prepare_fork();
     forking = PyGILState_Ensure();
     PyOS_BeforeFork();
   }
 }
 
 static void after_fork_in_parent(void) {
-  if (is_forking) {
+  if (!is_locked) return;
+  if (is_notified) {
     PyOS_AfterFork_Parent();
     PyGILState_Release(forking);
-    is_forking = 0;
   }
+  is_locked = 0;
+  pthread_mutex_unlock(&starting);
 }
 
 static void after_fork_in_child(void) {
-  if (is_forking) {
+  if (!is_locked) return;
+  if (is_notified) {
     PyOS_AfterFork_Child();
-    PyGILState_Release(forking);
-    is_forking = 0;
+    /* This thread's state is the child's only one. PyGILState_Release might delete it, and Python
+     * 3.11 could not create another. */
+    PyEval_SaveThread();
   }
+  is_locked = 0;
+  pthread_mutex_init(&starting, NULL);
 }
 
 static void watch_forks(void) {
@@ -149,13 +163,24 @@ __attribute__((constructor)) static void share_python(void) {
 #define BASE 1000
 
 static int32_t status_of(int32_t result) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (result == 0) {
     headrace_set_error("START: Python or Headrace could not be started");
     return HEADRACE_ERROR_START;
   }
-  pthread_once(&once, watch_forks);
   return result - BASE;
+}
+
+/* Starts Python and imports Headrace; the first call does so, and others wait for it. */
+static void start_python(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (atomic_load(&is_started)) return;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_lock(&starting);
+  is_starting = 1;
+  cffi_start_python(); /* if it fails, the call that follows returns 0 */
+  is_starting = 0;
+  atomic_store(&is_started, 1);
+  pthread_mutex_unlock(&starting);
 }
 
 static int32_t refuse(const char *text) {
@@ -168,6 +193,7 @@ EXPORT int32_t delta_scan_lazy(const char *table_path, const char *predicate_jso
   last_error[0] = 0;
   if (!table_path) return refuse("INVALID_ARGUMENT: table_path is NULL");
   if (!callback) return refuse("INVALID_ARGUMENT: callback is NULL");
+  start_python();
   return status_of(headrace_python_scan_lazy(table_path, predicate_json, limit, callback));
 }
 
@@ -176,6 +202,7 @@ EXPORT int32_t headrace_scan(const char *request_json, headrace_file_callback ca
   last_error[0] = 0;
   if (!request_json) return refuse("INVALID_ARGUMENT: request_json is NULL");
   if (!callback) return refuse("INVALID_ARGUMENT: callback is NULL");
+  start_python();
   return status_of(headrace_python_scan(request_json, callback, user_data, cancellation));
 }
 
@@ -183,5 +210,6 @@ EXPORT int32_t headrace_open_stream(const char *request_json, struct ArrowArrayS
   last_error[0] = 0;
   if (!request_json) return refuse("INVALID_ARGUMENT: request_json is NULL");
   if (!out) return refuse("INVALID_ARGUMENT: out is NULL");
+  start_python();
   return status_of(headrace_python_open_stream(request_json, out));
 }

@@ -1,13 +1,13 @@
 """What the footer of a Parquet checkpoint says about its columns and row groups."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.engines.computed import computed
 from headrace.storage.byte_range import ByteRange
 
 WITNESS = {
@@ -48,13 +48,13 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
     etag: str | None = None
     """The version of the file that the footer belongs to; None if the store has no ETags."""
 
-    @cached_property
+    @computed
     def positions(self) -> dict[str, int]:
         """The position of each leaf column, by path."""
         schema = self.metadata.schema
         return {schema.column(i).path: i for i in range(self.metadata.num_columns)}
 
-    @cached_property
+    @computed
     def adds(self) -> pa.Field:
         """The Arrow field of the adds."""
         return self.metadata.schema.to_arrow_schema().field("add")

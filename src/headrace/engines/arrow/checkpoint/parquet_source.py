@@ -6,7 +6,7 @@ path. For a remote file, the requested ranges are fetched together and read from
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 from typing import BinaryIO, TypeAlias
 
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from headrace.engines.arrow.checkpoint.add_schema import check_adds
 from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.computed import computed
 from headrace.engines.fetched_file import FetchedFile
 from headrace.engines.log_bytes import LogBytes
 from headrace.engines.window import Windows
@@ -86,7 +87,7 @@ class OpenParquet:
         """Whether it is read from a local disk, bypassing the store."""
         return self._local is not None
 
-    @cached_property
+    @computed
     def raw(self) -> BinaryIO:
         """Its bytes, as a seekable file."""
         if self._local is None:
@@ -94,7 +95,7 @@ class OpenParquet:
         with storage_errors(self.file.path):
             return self._opened.enter_context(self._local.open())
 
-    @cached_property
+    @computed
     def _fetched(self) -> FetchedFile:
         """The same for a remote file, with its tail if the footer is still to be read."""
         known, file, log = self._known, self.file, self._log
@@ -118,7 +119,7 @@ class OpenParquet:
         """The version of a remote file that is read; None if the store has no ETags."""
         return None if self.is_local else self._fetched.etag
 
-    @cached_property
+    @computed
     def parquet(self) -> pq.ParquetFile:
         """Arrow's reader; creating it takes half a millisecond.
 

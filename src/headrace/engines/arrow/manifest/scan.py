@@ -6,7 +6,6 @@ threads decode the remaining blocks, a few at a time.
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from headrace.avro.columns import decode_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.manifest.entry_statistics import statistics_texts
 from headrace.engines.arrow.manifest.file import BlockToRead, ManifestStore, OpenManifest
+from headrace.engines.computed import computed
 from headrace.engines.producer import in_parallel
 from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
@@ -67,12 +67,12 @@ class ManifestScan:
         threads = self._context.settings.leaf_parallelism
         yield from in_parallel(self._read, self._pieces(), threads=threads)
 
-    @cached_property
+    @computed
     def _tombstones(self) -> "_TombstoneIndex | None":
         tombstones = self._scan.tombstones
         return _TombstoneIndex(tombstones) if len(tombstones) else None
 
-    @cached_property
+    @computed
     def _fields(self) -> tuple[str, ...]:
         """The fields of entries to decode."""
         fields = [name for name in self._add_fields if name != "stats_parsed"]
