@@ -16,7 +16,8 @@ from itertools import chain
 from threading import Lock
 from typing import Any, TypeVar
 
-from headrace.engines.arrow.executor import ArrowExecutor, Checkpoints, Columnar
+from headrace.engines.arrow.arrow_part import Checkpoints, Columnar
+from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.errors import MissingExtraError, UnsupportedStoreError
 from headrace.expr.node import Basis, BoundPredicate, Predicate

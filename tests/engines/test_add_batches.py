@@ -80,7 +80,7 @@ def selected(
     select: Callable[[ColumnBatch], ColumnBatch] = lambda rows: rows,
 ) -> Iterator[ColumnBatch]:
     """Yield the selected rows of a group, as a leaf reads them."""
-    for piece, may_decline in reader.pieces(group, selection):
+    for piece, may_decline in reader.rows_of(group, selection):
         try:
             batch = piece.complete(select(ColumnBatch(reader.file, piece.take())))
         except add_batches.UNUSUAL:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace import Table
-from headrace.engines.arrow.executor import ArrowExecutor, Columnar
+from headrace.engines.arrow.arrow_part import Columnar
+from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.metrics.counts import Counts
 from headrace.metrics.meter import Meter

@@ -211,10 +211,10 @@ def test_a_divided_compaction_gives_the_same_files_in_partition_order() -> None:
     writer(store, settings).commit(more, ["a5", "a77"])
     before = oracle.read(store.objects).files
 
-    def spread(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:
+    def run_tasks(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:
         return [run_task(task) for task in tasks]
 
-    result = writer(store, settings, spread=spread).compact()
+    result = writer(store, settings, run_tasks=run_tasks).compact()
     assert result is not None
     assert result.compaction is not None
     assert result.compaction.tasks == 3
@@ -228,4 +228,4 @@ def test_a_divided_compaction_gives_the_same_files_in_partition_order() -> None:
     )
     bounds = [info["partitionBounds"]["part"] for info in manifests]
     assert all(one["max"] <= two["min"] for one, two in pairwise(bounds))
-    assert writer(store, settings, spread=spread).compact() is None
+    assert writer(store, settings, run_tasks=run_tasks).compact() is None

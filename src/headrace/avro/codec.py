@@ -1,4 +1,7 @@
-"""Compress and decompress the blocks of an Avro file, within a size limit."""
+"""Compress and decompress the blocks of an Avro file, within a size limit.
+
+The limit bounds the memory that a damaged or hostile file can claim.
+"""
 
 import zlib
 from enum import Enum

@@ -17,7 +17,7 @@ from headrace.avro.varint import write_long
 from headrace.protocol import light
 from headrace.protocol.state_schema import Schema
 
-Piece: TypeAlias = bytes | pa.LargeBinaryArray
+EncodedPart: TypeAlias = bytes | pa.LargeBinaryArray
 """Encoded bytes: the same for all rows, or one value per row without nulls."""
 
 _BINARY = pa.large_binary()
@@ -51,16 +51,16 @@ def encode_columns(columns: Mapping[str, pa.Array], schema: Schema) -> EncodedRe
         ValueError: a column is missing and has no default, or a required field has a null.
     """
     size = len(next(iter(columns.values())))
-    pieces: list[Piece] = []
+    parts: list[EncodedPart] = []
     for field in schema["fields"]:
         name = field["name"]
         if name in columns:
-            pieces += _pieces(field["type"], columns[name])
+            parts += _parts(field["type"], columns[name])
         elif "default" in field:
-            pieces.append(_default(field["type"], field["default"]))
+            parts.append(_default(field["type"], field["default"]))
         else:
             raise ValueError(f"there is no column {name}, and it has no default")
-    return EncodedRecords(_joined(pieces, size))
+    return EncodedRecords(_joined(parts, size))
 
 
 def _default(kind: Any, value: Any) -> bytes:
@@ -71,9 +71,9 @@ def _default(kind: Any, value: Any) -> bytes:
             raise ValueError(f"{value!r} is not supported as the default of {kind}")
 
 
-def _pieces(kind: Any, values: pa.Array) -> list[Piece]:
+def _parts(kind: Any, values: pa.Array) -> list[EncodedPart]:
     if pa.types.is_dictionary(values.type):
-        encoded = _joined(_pieces(kind, values.dictionary), len(values.dictionary))
+        encoded = _joined(_parts(kind, values.dictionary), len(values.dictionary))
         return [encoded.take(values.indices)]
     if isinstance(kind, list):
         return _optional(kind, values)
@@ -90,32 +90,32 @@ def _pieces(kind: Any, values: pa.Array) -> list[Piece]:
         case {"type": "map", "values": inner}:
             start, stop, counts = _ranges(values)
             keys, items = (side.slice(start, stop - start) for side in (values.keys, values.items))
-            return _items(counts, [*_pieces("string", keys), *_pieces(inner, items)])
+            return _items(counts, [*_parts("string", keys), *_parts(inner, items)])
         case {"type": "array", "items": inner}:
             start, stop, counts = _ranges(values)
-            return _items(counts, _pieces(inner, values.values.slice(start, stop - start)))
+            return _items(counts, _parts(inner, values.values.slice(start, stop - start)))
         case {"type": "record", "fields": fields}:
-            parts = (_pieces(f["type"], pc.struct_field(values, [f["name"]])) for f in fields)
-            return [piece for part in parts for piece in part]
+            by_field = (_parts(f["type"], pc.struct_field(values, [f["name"]])) for f in fields)
+            return [part for parts in by_field for part in parts]
         case _:
             raise ValueError(f"values of type {kind} are not supported")
 
 
-def _optional(kind: list[Any], values: pa.Array) -> list[Piece]:
+def _optional(kind: list[Any], values: pa.Array) -> list[EncodedPart]:
     null, inner = kind
     if null != "null":
         raise ValueError(f"a union of {kind} is not supported")
     if values.null_count == len(values):
         return [_NULL]
     if not values.null_count:
-        return [_VALUE, *_pieces(inner, values)]
+        return [_VALUE, *_parts(inner, values)]
     present = values.drop_null()
-    encoded = _joined([_VALUE, *_pieces(inner, present)], len(present))
+    encoded = _joined([_VALUE, *_parts(inner, present)], len(present))
     is_present = light.to_numpy(values.is_valid())
     # The nulls share one further value, after those that are present.
-    places = np.where(is_present, np.cumsum(is_present) - 1, len(present))
+    indices = np.where(is_present, np.cumsum(is_present) - 1, len(present))
     with_null = pa.concat_arrays([encoded, light.array([_NULL], _BINARY)])
-    return [with_null.take(light.from_numpy(places))]
+    return [with_null.take(light.from_numpy(indices))]
 
 
 def _ranges(values: pa.Array) -> tuple[int, int, npt.NDArray[np.int64]]:
@@ -124,12 +124,12 @@ def _ranges(values: pa.Array) -> tuple[int, int, npt.NDArray[np.int64]]:
     return int(offsets[0]), int(offsets[-1]), np.diff(offsets)
 
 
-def _items(counts: npt.NDArray[np.int64], pieces: Sequence[Piece]) -> list[Piece]:
+def _items(counts: npt.NDArray[np.int64], parts: Sequence[EncodedPart]) -> list[EncodedPart]:
     """Return a block of items for each row that has some, and the end marker."""
     total = int(counts.sum())
     if not total:
         return [_END]
-    offsets, data = _content(_joined(pieces, total))
+    offsets, data = _content(_joined(parts, total))
     row_offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=row_offsets[1:])
     rows = _binary(offsets[row_offsets], data)
@@ -140,14 +140,14 @@ def _items(counts: npt.NDArray[np.int64], pieces: Sequence[Piece]) -> list[Piece
     return [_longs(counts), rows, ends]
 
 
-def _longs_of_booleans(values: npt.NDArray[np.bool_]) -> Piece:
+def _longs_of_booleans(values: npt.NDArray[np.bool_]) -> EncodedPart:
     if values.all() or not values.any():
         return b"\x01" if len(values) and values[0] else b"\x00"
     data = values.astype(np.uint8)
     return _binary(np.arange(len(values) + 1, dtype=np.int64), pa.py_buffer(data))
 
 
-def _longs(values: npt.NDArray[np.int64]) -> Piece:
+def _longs(values: npt.NDArray[np.int64]) -> EncodedPart:
     """Encode 64-bit integers with a variable length."""
     if len(values) and values[0] == values[-1] and (values == values[0]).all():
         return write_long(int(values[0]))
@@ -164,16 +164,16 @@ def _longs(values: npt.NDArray[np.int64]) -> Piece:
     return _binary(offsets, pa.py_buffer(data))
 
 
-def _joined(pieces: Sequence[Piece], size: int) -> pa.LargeBinaryArray:
-    """Join the pieces of each row."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
-            merged[-1] += piece
+def _joined(parts: Sequence[EncodedPart], size: int) -> pa.LargeBinaryArray:
+    """Join the parts of each row."""
+    merged: list[EncodedPart] = []
+    for part in parts:
+        if isinstance(part, bytes) and merged and isinstance(merged[-1], bytes):
+            merged[-1] += part
         else:
-            merged.append(piece)
+            merged.append(part)
     arguments = [light.scalar(p, _BINARY) if isinstance(p, bytes) else p for p in merged]
-    if all(isinstance(piece, bytes) for piece in merged):
+    if all(isinstance(part, bytes) for part in merged):
         return pa.repeat(arguments[0] if arguments else light.scalar(b"", _BINARY), size)
     if len(arguments) == 1:
         return arguments[0]

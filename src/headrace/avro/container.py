@@ -164,8 +164,8 @@ def open_block_into(block: RawBlock, header: Header, out: memoryview) -> None:
 
 
 def _damaged(header: Header, at: int, reason: str) -> CorruptStateError:
-    place = header.length_bytes + at
-    return CorruptStateError(path=header.path, reason=f"block at byte {place}: {reason}")
+    position = header.length_bytes + at
+    return CorruptStateError(path=header.path, reason=f"block at byte {position}: {reason}")
 
 
 def _entries(view: memoryview, at: int) -> tuple[dict[str, bytes], int]:

@@ -173,11 +173,11 @@ class Program:
         parts: dict[str, ArrayBuilder] = {}
         with self._value(Kind.RECORD, column=column):
             for field in fields:
-                place = target.get_field_index(field["name"])
-                if place < 0:
+                index = target.get_field_index(field["name"])
+                if index < 0:
                     self._skip_value(field["type"])
                 else:
-                    parts[field["name"]] = self._column(field["type"], target.field(place).type)
+                    parts[field["name"]] = self._column(field["type"], target.field(index).type)
         if set(parts) != {field.name for field in target}:
             raise UnknownSchemaError("a record lacks fields")
         ordered = [parts[field.name] for field in target]

@@ -1,4 +1,7 @@
-"""Encode records with fastavro, and decode the records of single blocks."""
+"""Encode records with fastavro, and decode the records of single blocks.
+
+fastavro defines what is valid: whatever it raises becomes a `CorruptStateError`.
+"""
 
 from collections.abc import Iterable
 from functools import lru_cache

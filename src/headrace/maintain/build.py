@@ -19,7 +19,7 @@ from headrace.maintain.compaction import (
     find_trigger,
     is_clean,
 )
-from headrace.maintain.distribution import Spread
+from headrace.maintain.distribution import RunTasks
 from headrace.maintain.draft import (
     Draft,
     add_entries,
@@ -80,7 +80,7 @@ class Build:
         types: Mapping[str, DataType],
         settings: StateSettings,
         commit_id: str,
-        spread: Spread | None = None,
+        run_tasks: RunTasks | None = None,
     ) -> None:
         self._store = store
         self._home = home
@@ -89,7 +89,7 @@ class Build:
         self._types = types
         self._settings = settings
         self.commit_id = commit_id
-        self._spread = spread
+        self._run_tasks = run_tasks
         self.tombstone_count = 0
         self._first_hits: frozenset[FileKey] | None = None
 
@@ -104,7 +104,7 @@ class Build:
             types=self._types,
             settings=self._settings,
             commit_id=self.commit_id,
-            spread=self._spread,
+            run_tasks=self._run_tasks,
         )
 
     def staged_entries(self) -> Iterator[Entry]:
@@ -184,7 +184,7 @@ class Build:
             stage=stage,
             types=self._types,
             settings=self._settings,
-            spread=self._spread,
+            run_tasks=self._run_tasks,
         )
 
     def _located(self, base: Base, net: NetChange) -> list[Located]:

@@ -1,7 +1,7 @@
 """Writes manifests from sorted columns of entries.
 
 Batches of `ENTRY_COLUMNS` enter in partition order; manifests leave. Blocks and manifests end
-where those of a `ManifestWriter` that is given the same entries one by one would end.
+where a `ManifestWriter` that gets the same entries one by one would end them.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -107,7 +107,7 @@ class _Chunk(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def block_end(self, start: int, *, most: int) -> int:
-        """Return the row after a block; beyond the last row if only later rows can tell."""
+        """Return the row after a block; beyond the last row if the block may continue there."""
         change = int(np.searchsorted(self.changes, start + LEAST_ENTRIES))
         if change < len(self.changes):
             return min(start + most, int(self.changes[change]))

@@ -12,7 +12,7 @@ import msgspec
 from headrace.errors import InvalidArgumentError
 from headrace.maintain.base import Base, list_states, read_base, read_state, require_base
 from headrace.maintain.describe import describe, log_rows
-from headrace.maintain.distribution import Spread
+from headrace.maintain.distribution import RunTasks
 from headrace.maintain.downgrade import checkpoint_as_json
 from headrace.maintain.home import (
     INDEXTABLES_HOME,
@@ -87,14 +87,14 @@ def run_statement(
     open_store: OpenStore,
     settings: StateSettings | None = None,
     reporter: Reporter | None = None,
-    spread: Spread | None = None,
+    run_tasks: RunTasks | None = None,
 ) -> ResultTable:
-    """Run a statement; `spread` runs the tasks of a large compaction.
+    """Run a statement; `run_tasks` runs the tasks of a large compaction.
 
     Raises:
         HeadraceError: as documented on the function that implements the statement.
     """
-    runner = _Runner(open_store, settings or StateSettings(), reporter, spread)
+    runner = _Runner(open_store, settings or StateSettings(), reporter, run_tasks)
     match statement:
         case Checkpoint(table=table):
             return runner.checkpoint(table, force=False)
@@ -126,10 +126,10 @@ class _Runner:
         open_store: OpenStore,
         settings: StateSettings,
         reporter: Reporter | None,
-        spread: Spread | None,
+        run_tasks: RunTasks | None,
     ) -> None:
         self._open_store = open_store
-        self._spread = spread
+        self._run_tasks = run_tasks
         self._settings = settings
         self._reporter = reporter
 
@@ -139,7 +139,7 @@ class _Runner:
             home=home,
             settings=self._settings,
             reporter=self._reporter,
-            spread=self._spread,
+            run_tasks=self._run_tasks,
         )
 
     def checkpoint(self, table: TableName, *, force: bool) -> ResultTable:

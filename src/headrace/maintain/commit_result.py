@@ -1,4 +1,4 @@
-"""The result of a commit to an IndexTables log."""
+"""The result of a commit to an IndexTables log, as `StateWriter` returns it and users see it."""
 
 import msgspec
 

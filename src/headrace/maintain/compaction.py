@@ -12,7 +12,7 @@ from itertools import pairwise
 import msgspec
 
 from headrace.errors import CorruptStateError
-from headrace.maintain.distribution import Spread, plan_tasks
+from headrace.maintain.distribution import RunTasks, plan_tasks
 from headrace.maintain.draft import Draft
 from headrace.maintain.home import Home
 from headrace.maintain.manifest_file import ManifestShelf
@@ -112,11 +112,11 @@ def compact(  # noqa: PLR0913  (a rewrite needs them all)
     stage: Stage,
     types: Mapping[str, DataType],
     settings: StateSettings,
-    spread: Spread | None = None,
+    run_tasks: RunTasks | None = None,
 ) -> Compaction:
     """Rewrite the chosen manifests of a draft; `state` determines which entries are hidden.
 
-    With `spread`, a large rewrite is divided into tasks.
+    With `run_tasks`, a large rewrite is divided into tasks.
 
     The counts are verified: the entries written equal the entries read minus the hidden ones, and
     the number and size of the live files do not change.
@@ -133,10 +133,10 @@ def compact(  # noqa: PLR0913  (a rewrite needs them all)
         schema=home.entry_schema,
     )
     tasks = []
-    if spread is not None and rewrite.count.entries_in >= settings.distribute_entries:
+    if run_tasks is not None and rewrite.count.entries_in >= settings.distribute_entries:
         tasks = plan_tasks(rewrite, store=stage.store, home=home, state=state, settings=settings)
-    if spread is not None and len(tasks) > 1:
-        outcomes = list(spread(tasks))
+    if run_tasks is not None and len(tasks) > 1:
+        outcomes = list(run_tasks(tasks))
         written = [info for outcome in outcomes for info in outcome.infos]
         stage.written += [info.path for info in written]
         count = total_count(outcome.count for outcome in outcomes)

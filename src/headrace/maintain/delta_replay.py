@@ -1,4 +1,4 @@
-"""The net change of the commits after a state of a Delta log."""
+"""Replays the commits after a state of a Delta log: versions enter, their net change leaves."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from headrace.protocol.state import Entry
 from headrace.storage.store import Store
 
 
-class RebuildNeeded(Exception):  # noqa: N818  (a decision, not an error)
+class RebuildNeeded(Exception):  # noqa: N818  (control flow, not an error)
     """The older state cannot be reused; the text says why."""
 
 
-class NetChange(msgspec.Struct, kw_only=True):
+class CommitNetChange(msgspec.Struct, kw_only=True):
     """The files that some commits add and remove in total."""
 
     adds: dict[FileKey, Entry] = msgspec.field(default_factory=dict)
@@ -27,14 +27,14 @@ class NetChange(msgspec.Struct, kw_only=True):
     """The paths of these files as written in the log."""
 
 
-def replay_commits(log: Store, versions: range) -> NetChange:
+def replay_commits(log: Store, versions: range) -> CommitNetChange:
     """Return the net change of commits, read oldest first.
 
     Raises:
         RebuildNeeded: a commit is gone, or changes the table's definition.
         CorruptLogError: a commit cannot be decoded.
     """
-    net = NetChange()
+    net = CommitNetChange()
     for version in versions:
         path = commit_path(version)
         try:

@@ -29,12 +29,12 @@ from headrace.maintain.build import Build, Built, Change
 from headrace.maintain.cleanup import clean
 from headrace.maintain.compaction import Compaction
 from headrace.maintain.delta_replay import RebuildNeeded, replay_commits
+from headrace.maintain.entry_progress import EntryProgress
 from headrace.maintain.hint import hint_of, write_hint
 from headrace.maintain.home import Home
 from headrace.maintain.manifest_file import ManifestShelf
-from headrace.maintain.outcome import commit_state
+from headrace.maintain.object_put import commit_state
 from headrace.maintain.partition_code import PartitionCodes
-from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage
 from headrace.protocol.schema import DataType
@@ -86,7 +86,7 @@ def sync(  # noqa: PLR0913  (stores, version and settings)
     target: DeltaVersion,
     *,
     settings: StateSettings,
-    progress: Progress | None = None,
+    progress: EntryProgress | None = None,
 ) -> SyncResult:
     """Write the state of a version, unless it exists.
 
@@ -107,17 +107,17 @@ def sync(  # noqa: PLR0913  (stores, version and settings)
     if anchor is None:
         missing = f"the commit file of version {target.version}, which a state needs, is gone"
         raise InvalidTableError(table=log.root, reason=missing)
-    run = _Sync(
+    task = _Sync(
         log=log,
         store=store,
         home=home,
         target=target,
         anchor=anchor,
         settings=settings,
-        progress=progress or Progress(),
+        progress=progress or EntryProgress(),
     )
     try:
-        return run.write()
+        return task.write()
     except InvalidArgumentError as error:  # what the log says cannot be recorded
         raise InvalidTableError(table=log.root, reason=error.reason) from error
 
@@ -131,7 +131,7 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
     target: DeltaVersion
     anchor: Anchor
     settings: StateSettings
-    progress: Progress
+    progress: EntryProgress
 
     def write(self) -> SyncResult:
         """Write the state from an older one if that can be reused, else from all live files."""

@@ -45,8 +45,8 @@ class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
     count: RewriteCount
 
 
-Spread: TypeAlias = Callable[[Sequence[RewriteTask]], Iterable[TaskOutcome]]
-"""Runs tasks in parallel and returns their outcomes in the same order."""
+RunTasks: TypeAlias = Callable[[Sequence[RewriteTask]], Iterable[TaskOutcome]]
+"""Runs tasks in parallel, and returns their outcomes in the order of the tasks."""
 
 
 def plan_tasks(
@@ -102,7 +102,7 @@ def run_task(task: RewriteTask) -> TaskOutcome:
 
 
 def _entries(blocks: Mapping[ManifestFile, Iterable[int]]) -> int:
-    return sum(file.blocks[at].block.count for file, places in blocks.items() for at in places)
+    return sum(file.blocks[at].block.count for file, indexes in blocks.items() for at in indexes)
 
 
 def _evenly(settings: StateSettings, entries: int) -> StateSettings:

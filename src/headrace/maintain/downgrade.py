@@ -7,7 +7,7 @@ from headrace.errors import CommitConflictError, DowngradeRefusedError
 from headrace.maintain.base import Base, Layout, list_states, read_base, require_base
 from headrace.maintain.home import Home
 from headrace.maintain.json_checkpoint import JsonCheckpoint, write_json_checkpoint
-from headrace.maintain.outcome import ObjectPut
+from headrace.maintain.object_put import ObjectPut
 from headrace.maintain.setting import StateFormat, StateSettings
 from headrace.maintain.staging import now_ms
 from headrace.maintain.version_file import encode_actions

@@ -206,8 +206,8 @@ def _counted(info: ManifestInfo, shelf: ManifestShelf, visibility: Visibility) -
         return info
     file = shelf.file(info)
     live = live_bytes = 0
-    for at, place in enumerate(file.blocks):
-        block = place.block
+    for at, placed in enumerate(file.blocks):
+        block = placed.block
         if visibility.may_hide(block.min_path, block.max_path):
             entries = [entry for entry in file.entries(at) if not visibility.hides(entry)]
             live += len(entries)

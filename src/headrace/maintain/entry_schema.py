@@ -1,4 +1,4 @@
-"""Schemas of entries: compares two, and merges several into one that holds all fields.
+"""Compares the schemas of entries, and merges several into one with all of their fields.
 
 Fields are identified by id, or by name if they have none. A field that only some schemas have is
 nullable in the union, so that unknown fields survive a rewrite.

@@ -1,7 +1,8 @@
 """Checks entries against the types of their schema, before anything is written.
 
-The schema of a manifest enters; a function leaves that says what is wrong with an entry. Without
-the check, the encoder would fail in its own words, after other entries had been written.
+An entry and the schema of its manifest enter; the reason why it is invalid leaves, if it is.
+Without this check the encoder would fail with a message of its own, after other entries had been
+written.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ _Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 def why_invalid(entry: Entry, schema: Schema) -> str | None:
-    """Return what is wrong with an entry that has all fields of the schema; None if nothing is."""
+    """Return why an entry that has all fields of the schema is invalid; None if it is valid."""
     size = entry["size"]
     if type(size) is int and size < 0:
         return f"the size of {entry['path']} is {size}"

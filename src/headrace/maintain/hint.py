@@ -1,4 +1,4 @@
-"""Writes `_last_checkpoint`, which says where readers start to look: a state enters, a file leaves.
+"""Writes `_last_checkpoint`, where readers start to search: a state enters, a file leaves.
 
 It is only a hint, so failing to write it is harmless.
 """

@@ -1,4 +1,7 @@
-"""Writes JSON checkpoints, in one file or in parts, for readers that do not know Avro states."""
+"""Writes JSON checkpoints, in one file or in parts, for readers that do not know Avro states.
+
+A base enters; the files of a checkpoint and a hint leave.
+"""
 
 from collections.abc import Iterator
 from itertools import islice

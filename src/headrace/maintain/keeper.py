@@ -16,10 +16,10 @@ from headrace.maintain.cleanup import CleanupPlan, CleanupResult, clean
 from headrace.maintain.commit_result import CommitResult
 from headrace.maintain.delta_sync import DeltaVersion, SyncResult, replace_state, sync
 from headrace.maintain.describe import StateDescription, describe
+from headrace.maintain.entry_progress import EntryProgress
 from headrace.maintain.hint import hint_of, write_hint
 from headrace.maintain.home import INDEXTABLES_HOME, Home, HomeKind, partition_types
 from headrace.maintain.manifest_file import ManifestShelf
-from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.verification import Verification, verify
@@ -40,7 +40,7 @@ class StateKeeper:
         newest: Callable[[], DeltaVersion],
         settings: StateSettings | None = None,
         reporter: Reporter | None = None,
-        progress: Progress | None = None,
+        progress: EntryProgress | None = None,
     ) -> None:
         """Take the stores of the log and of the states; `newest` finds the newest version."""
         self._log = log
@@ -49,7 +49,7 @@ class StateKeeper:
         self._newest = newest
         self.settings = settings or StateSettings()
         self._reporter = reporter
-        self.progress = progress or Progress()
+        self.progress = progress or EntryProgress()
         """Counts entries while this keeper works; a display may read it from another thread."""
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Streams the live entries of a base, for checkpoints, verification and log listings."""
+"""Streams the live entries of a base, for checkpoints, purges and descriptions of a log."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

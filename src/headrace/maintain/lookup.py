@@ -69,8 +69,8 @@ class Lookup:
     ) -> list[Located]:
         file = self._shelf.file(info)
         located = []
-        for at, place in enumerate(file.blocks):
-            block = place.block
+        for at, placed in enumerate(file.blocks):
+            block = placed.block
             if not everywhere and not self._paths.meets(block.min_path, block.max_path):
                 continue
             hits = None if everywhere else self._hits.get((info.path, at))

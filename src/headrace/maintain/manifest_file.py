@@ -65,7 +65,7 @@ class ManifestFile:
     def has_checksums(self) -> bool:
         """Whether each block can be verified by itself, or the whole file has been verified."""
         is_whole = self._content is not None
-        return is_whole or all(place.block.crc32 is not None for place in self.blocks)
+        return is_whole or all(placed.block.crc32 is not None for placed in self.blocks)
 
     def raw(self, at: int) -> RawBlock:
         """Return a block as stored in the file.
@@ -73,18 +73,18 @@ class ManifestFile:
         Raises:
             CorruptStateError: the file does not match its index.
         """
-        place = self.blocks[at]
+        placed = self.blocks[at]
         if self._content is not None:
-            data = self._content[place.start : place.stop]
+            data = self._content[placed.start : placed.stop]
         else:
             with self._store.open(self.path) as file:
-                file.seek(place.start)
-                data = file.read(place.block.length_bytes)
+                file.seek(placed.start)
+                data = file.read(placed.block.length_bytes)
         block, *more = split_blocks(data, self.header)
         if more:
             reason = f"entry {at} of its index spans several blocks"
             raise CorruptStateError(path=self.path, reason=reason)
-        check_block(block, place.block, self.header)
+        check_block(block, placed.block, self.header)
         return block
 
     def verify(self, *, hold: bool) -> None:
@@ -216,7 +216,7 @@ def _missing(path: str) -> CorruptStateError:
 
 
 def _check_index(blocks: tuple[PlacedBlock, ...], info: ManifestInfo, *, path: str) -> None:
-    count = sum(place.block.count for place in blocks)
+    count = sum(placed.block.count for placed in blocks)
     if count != info.num_entries:
         reason = f"it has {count} entries, but its state records {info.num_entries}"
         raise CorruptStateError(path=path, reason=reason)

@@ -1,4 +1,7 @@
-"""Filters entries exactly by a SQL condition on partition columns."""
+"""Filters entries exactly by a SQL condition on partition columns.
+
+The text of a condition and entries enter; a mask leaves, for `DROP PARTITIONS`.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -37,7 +40,7 @@ class PartitionFilter:
         if not list(columns_of(self._predicate)):
             reason = "it names no partition column; to remove everything, name all partitions"
             raise InvalidArgumentError(argument="WHERE", reason=reason)
-        self._known: dict[tuple[str | None, ...], bool] = {}
+        self._truths: dict[tuple[str | None, ...], bool] = {}
 
     def matches(self, entries: Iterable[Entry]) -> list[bool]:
         """Return for each entry whether the condition is true; unknown counts as not true.
@@ -48,10 +51,10 @@ class PartitionFilter:
         partitions = [
             tuple(entry["partitionValues"].get(name) for name in self._types) for entry in entries
         ]
-        new = sorted(set(partitions) - self._known.keys(), key=repr)
+        new = sorted(set(partitions) - self._truths.keys(), key=repr)
         if new:
-            self._known.update(zip(new, self._evaluated(new), strict=True))
-        return [self._known[partition] for partition in partitions]
+            self._truths.update(zip(new, self._evaluated(new), strict=True))
+        return [self._truths[partition] for partition in partitions]
 
     def _evaluated(self, partitions: list[tuple[str | None, ...]]) -> list[bool]:
         columns = {}

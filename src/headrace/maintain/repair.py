@@ -1,4 +1,7 @@
-"""`REPAIR`: writes a new log from the newest readable state, with the files that exist."""
+"""`REPAIR`: writes a new log from the newest readable state, with the files that exist.
+
+The store of a damaged log and an empty target enter; a new log and a report leave.
+"""
 
 from itertools import compress
 

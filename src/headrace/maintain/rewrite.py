@@ -73,7 +73,7 @@ def total_count(counts: Iterable[RewriteCount]) -> RewriteCount:
 _SUMMED = tuple(name for name in RewriteCount.__struct_fields__ if name != "refs")
 
 
-class _Piece(msgspec.Struct, frozen=True, kw_only=True):
+class _InputBlock(msgspec.Struct, frozen=True, kw_only=True):
     """A block of the input, with its range in partition order."""
 
     file: ManifestFile
@@ -88,7 +88,7 @@ class _Piece(msgspec.Struct, frozen=True, kw_only=True):
         return self.file.blocks[self.at].block
 
     @property
-    def place(self) -> tuple[Any, str]:
+    def position(self) -> tuple[Any, str]:
         return self.low, self.block.min_path
 
 
@@ -115,7 +115,7 @@ class Rewrite:
         self.schema = union_schema(schema, [file.header.schema for file in files])
         self._only = only
         self.count = RewriteCount(
-            entries_in=sum(file.blocks[at].block.count for file, at in self._places())
+            entries_in=sum(file.blocks[at].block.count for file, at in self._block_indexes())
         )
 
     def manifests(self) -> Iterator[WrittenManifest]:
@@ -131,10 +131,10 @@ class Rewrite:
             store=self._store,
             at_once=self._settings.read_parallelism,
         )
-        placed, loose = self._sorted_pieces()
+        placed, loose = self._sorted_inputs()
         with EntrySort(self.types, schema=self.schema) as sort:
-            for piece in loose:
-                sort.add(self._survivors(piece))
+            for input_block in loose:
+                sort.add(self._survivors(input_block))
             yield from self._merged(placed, sort)
         count = self.count
         if count.entries_in - count.entries_dropped != count.entries_out:
@@ -149,41 +149,44 @@ class Rewrite:
 
         Blocks whose partition ranges overlap stay together, unless each has a single partition.
         """
-        placed, loose = self._sorted_pieces()
-        ordered = sorted((*placed, *loose), key=lambda piece: (piece.low, piece.high, piece.place))
+        placed, loose = self._sorted_inputs()
+        ordered = sorted(
+            (*placed, *loose),
+            key=lambda input_block: (input_block.low, input_block.high, input_block.position),
+        )
         part: dict[ManifestFile, list[int]] = {}
         entries = 0
         for group in _overlapping(ordered):
-            count = sum(piece.block.count for piece in group)
+            count = sum(input_block.block.count for input_block in group)
             if part and entries + count > most_entries:
                 yield part
                 part, entries = {}, 0
-            for piece in group:
-                part.setdefault(piece.file, []).append(piece.at)
+            for input_block in group:
+                part.setdefault(input_block.file, []).append(input_block.at)
             entries += count
         if part:
             yield part
 
-    def _places(self) -> Iterator[tuple[ManifestFile, int]]:
+    def _block_indexes(self) -> Iterator[tuple[ManifestFile, int]]:
         for file in self._files:
             for at in range(len(file.blocks)):
                 if self._only is None or at in self._only[file]:
                     yield file, at
 
-    def _merged(self, placed: list[_Piece], sort: EntrySort) -> Iterator[WrittenManifest]:
+    def _merged(self, placed: list[_InputBlock], sort: EntrySort) -> Iterator[WrittenManifest]:
         """Merge blocks and loose entries in order, and cut them into manifests."""
         writer = self._writer()
-        pieces = ((piece.place, 0, piece) for piece in placed)
+        input_blocks = ((input_block.position, 0, input_block) for input_block in placed)
         entries = ((sort.key(entry), 1, entry) for entry in sort.sorted())
-        streams: list[Iterator[tuple[Any, int, Any]]] = [pieces, entries]
+        streams: list[Iterator[tuple[Any, int, Any]]] = [input_blocks, entries]
         for _, _, item in heapq.merge(*streams, key=lambda item: item[:2]):
-            if isinstance(item, _Piece) and self._is_copied(item):
+            if isinstance(item, _InputBlock) and self._is_copied(item):
                 if writer.count and writer.count + item.block.count > self._limit:
                     yield self._finished(writer)
                     writer = self._writer()
                 self._copy(item, writer)
                 continue
-            for entry in self._survivors(item) if isinstance(item, _Piece) else [item]:
+            for entry in self._survivors(item) if isinstance(item, _InputBlock) else [item]:
                 if writer.count >= self._limit:
                     yield self._finished(writer)
                     writer = self._writer()
@@ -210,9 +213,9 @@ class Rewrite:
         self.count.bytes_out += written.info.live_bytes
         return written
 
-    def _copy(self, piece: _Piece, writer: ManifestWriter) -> None:
-        block = piece.block
-        inherited = piece.file.inherited_version(block)
+    def _copy(self, input_block: _InputBlock, writer: ManifestWriter) -> None:
+        block = input_block.block
+        inherited = input_block.file.inherited_version(block)
         if not block.min_version and inherited:
             block = msgspec.structs.replace(
                 block,
@@ -220,7 +223,7 @@ class Rewrite:
                 max_version=max(block.max_version, inherited),
                 added_at_version=inherited,
             )
-        writer.append_block(piece.file.raw(piece.at), block)
+        writer.append_block(input_block.file.raw(input_block.at), block)
         self.count.blocks_copied += 1
         self.count.entries_copied += block.count
         if block.refs is None:
@@ -228,10 +231,10 @@ class Rewrite:
         elif self.count.refs is not None:
             self.count.refs.update(block.refs)
 
-    def _survivors(self, piece: _Piece) -> list[Entry]:
-        entries = piece.file.entries(piece.at)
+    def _survivors(self, input_block: _InputBlock) -> list[Entry]:
+        entries = input_block.file.entries(input_block.at)
         self.count.entries_decoded += len(entries)
-        if not self._may_drop(piece):
+        if not self._may_drop(input_block):
             return entries
         survivors = []
         for entry in entries:
@@ -246,49 +249,49 @@ class Rewrite:
         if ref is not None and self.count.refs is not None:
             self.count.refs.add(ref)
 
-    def _sorted_pieces(self) -> tuple[list[_Piece], list[_Piece]]:
+    def _sorted_inputs(self) -> tuple[list[_InputBlock], list[_InputBlock]]:
         """Return the blocks that can be merged whole, in order, and those to decode and sort."""
-        pieces = sorted(
-            (self._piece(file, at) for file, at in self._places()),
-            key=lambda piece: (piece.low, piece.high, piece.block.min_path),
+        input_blocks = sorted(
+            (self._input_block(file, at) for file, at in self._block_indexes()),
+            key=lambda input_block: (input_block.low, input_block.high, input_block.block.min_path),
         )
-        placed: list[_Piece] = []
-        loose: list[_Piece] = []
-        for group in _overlapping(pieces):
-            for piece in group:
-                is_alone = len(group) == 1 and piece.file.is_sorted
-                (placed if piece.is_single or is_alone else loose).append(piece)
+        placed: list[_InputBlock] = []
+        loose: list[_InputBlock] = []
+        for group in _overlapping(input_blocks):
+            for input_block in group:
+                is_alone = len(group) == 1 and input_block.file.is_sorted
+                (placed if input_block.is_single or is_alone else loose).append(input_block)
         return placed, loose
 
-    def _piece(self, file: ManifestFile, at: int) -> _Piece:
+    def _input_block(self, file: ManifestFile, at: int) -> _InputBlock:
         bounds = file.blocks[at].block.bounds or {}
         low, high = corner(bounds, self.types, 0), corner(bounds, self.types, 1)
         is_known = all(name in bounds for name in self.types)
-        return _Piece(file=file, at=at, low=low, high=high, is_single=is_known and low == high)
+        return _InputBlock(file=file, at=at, low=low, high=high, is_single=is_known and low == high)
 
-    def _is_copied(self, piece: _Piece) -> bool:
-        header = piece.file.header
+    def _is_copied(self, input_block: _InputBlock) -> bool:
+        header = input_block.file.header
         return (
-            LEAST_COPIED_ENTRIES <= piece.block.count <= self._limit
-            and not self._may_drop(piece)
+            LEAST_COPIED_ENTRIES <= input_block.block.count <= self._limit
+            and not self._may_drop(input_block)
             and header.codec.name is codec_of(self._settings).name
             and same_shape(header.schema, self.schema)
         )
 
-    def _may_drop(self, piece: _Piece) -> bool:
-        return self._dropping.may_hide(piece.block.min_path, piece.block.max_path)
+    def _may_drop(self, input_block: _InputBlock) -> bool:
+        return self._dropping.may_hide(input_block.block.min_path, input_block.block.max_path)
 
 
-def _overlapping(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
+def _overlapping(input_blocks: list[_InputBlock]) -> Iterator[list[_InputBlock]]:
     """Yield groups of blocks, in order, such that no two groups overlap."""
-    group: list[_Piece] = []
+    group: list[_InputBlock] = []
     high: tuple[Any, ...] = ()
-    for piece in pieces:
-        if group and piece.low >= high:
+    for input_block in input_blocks:
+        if group and input_block.low >= high:
             yield group
             group = []
-        high = max(high, piece.high) if group else piece.high
-        group.append(piece)
+        high = max(high, input_block.high) if group else input_block.high
+        group.append(input_block)
     if group:
         yield group
 

@@ -130,7 +130,7 @@ _BY_LOWER_NAME = {
 
 
 def parse_settings(
-    given: Mapping[str, Any], *, defaults: StateSettings | None = None
+    texts: Mapping[str, Any], *, defaults: StateSettings | None = None
 ) -> StateSettings:
     """Return the settings for names and values; names of both kinds match in any case.
 
@@ -138,7 +138,7 @@ def parse_settings(
         InvalidArgumentError: a name is unknown, a value is invalid, or a setting is given twice.
     """
     values: dict[str, Any] = {}
-    for word, value in given.items():
+    for word, value in texts.items():
         name = _BY_LOWER_NAME.get(word.lower())
         if name is None:
             known = ", ".join(StateSettings.__struct_fields__)

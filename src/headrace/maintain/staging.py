@@ -20,11 +20,11 @@ from headrace.log.state_name import manifest_path
 from headrace.maintain.column_manifest import ColumnManifests
 from headrace.maintain.column_sort import ColumnSort
 from headrace.maintain.entry_columns import DuplicateCheck
+from headrace.maintain.entry_progress import EntryProgress
 from headrace.maintain.entry_sort import EntrySort
 from headrace.maintain.entry_type import why_invalid
 from headrace.maintain.home import Home, codec_of
 from headrace.maintain.partition_code import PartitionCodes
-from headrace.maintain.progress import Progress
 from headrace.maintain.setting import StateSettings
 from headrace.protocol import light
 from headrace.protocol.key import FileKey
@@ -60,12 +60,12 @@ class Stage:
         home: Home,
         *,
         settings: StateSettings,
-        progress: Progress | None = None,
+        progress: EntryProgress | None = None,
     ) -> None:
         self.store = store
         self._home = home
         self._settings = settings
-        self._progress = progress or Progress()
+        self._progress = progress or EntryProgress()
         self.written: list[str] = []
         """The manifests that were written, relative to the root."""
 
@@ -222,28 +222,28 @@ def check_total(size_bytes: int) -> None:
         raise InvalidArgumentError(argument="adds", reason=reason)
 
 
-def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:
+def complete_entry(fields: Mapping[str, Any], schema: Schema) -> Entry:
     """Return an entry with all fields of a schema, filling in defaults.
 
     Raises:
         InvalidArgumentError: it has no path or size, a field that the schema lacks, or a value of
             another type.
     """
-    if not isinstance(given, Mapping):
-        raise InvalidArgumentError(argument="adds", reason=f"{given!r} is not a mapping")
+    if not isinstance(fields, Mapping):
+        raise InvalidArgumentError(argument="adds", reason=f"{fields!r} is not a mapping")
     entry: Entry = {}
     for field in schema["fields"]:
         name = field["name"]
-        if name in given:
-            entry[name] = given[name]
+        if name in fields:
+            entry[name] = fields[name]
         elif "default" in field:
             entry[name] = field["default"]
         elif name in _DEFAULTS:
             entry[name] = _DEFAULTS[name]
         else:
-            reason = f"an entry lacks {name}: {dict(given)}"
+            reason = f"an entry lacks {name}: {dict(fields)}"
             raise InvalidArgumentError(argument="adds", reason=reason)
-    unknown = given.keys() - entry.keys()
+    unknown = fields.keys() - entry.keys()
     if unknown:
         reason = f"an entry has unknown fields: {', '.join(sorted(unknown))}"
         raise InvalidArgumentError(argument="adds", reason=reason)
@@ -253,7 +253,7 @@ def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:
     if not entry["addedAtTimestamp"]:
         entry["addedAtTimestamp"] = now_ms()
     if problem := why_invalid(entry, schema):
-        raise InvalidArgumentError(argument="adds", reason=f"{problem}: {dict(given)}")
+        raise InvalidArgumentError(argument="adds", reason=f"{problem}: {dict(fields)}")
     return entry
 
 

@@ -36,8 +36,8 @@ def _texts(typed: pa.StructArray) -> Iterator[str | None]:
 def _text(statistics: Mapping[str, Any] | None) -> str | None:
     if statistics is None or statistics.get("numRecords") is None:
         return None
-    kept = {name: _known(statistics.get(name) or {}) for name in _KINDS}
-    return _ENCODER.encode({"numRecords": statistics["numRecords"], **kept}).decode()
+    bounds = {name: _known(statistics.get(name) or {}) for name in _KINDS}
+    return _ENCODER.encode({"numRecords": statistics["numRecords"], **bounds}).decode()
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Verifies a state: reads every manifest in full and checks it against the state."""
+"""Verifies a state: reads every manifest in full and checks it against the state.
+
+A base enters; a report with all problems leaves. It repairs nothing.
+"""
 
 from functools import partial
 
@@ -6,9 +9,9 @@ import msgspec
 
 from headrace.errors import HeadraceError
 from headrace.maintain.base import Base
+from headrace.maintain.entry_progress import EntryProgress
 from headrace.maintain.home import Home, partition_types
 from headrace.maintain.manifest_file import ManifestFile, ManifestShelf
-from headrace.maintain.progress import Progress
 from headrace.maintain.visibility import Visibility
 from headrace.protocol.key import FileKey
 from headrace.protocol.state import Entry, ManifestInfo
@@ -36,7 +39,7 @@ def verify(
     home: Home,
     base: Base,
     *,
-    progress: Progress | None = None,
+    progress: EntryProgress | None = None,
     parallelism: int = 8,
 ) -> Verification:
     """Read and check every manifest of a base's state; `progress` counts the entries read."""

@@ -1,4 +1,7 @@
-"""Decides which entries of a state its tombstones hide."""
+"""Decides which entries of a state its tombstones hide.
+
+A state enters; for each of its entries, and for ranges of paths, an answer leaves.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable

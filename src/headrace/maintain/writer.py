@@ -29,13 +29,13 @@ from headrace.maintain.cleanup import clean
 from headrace.maintain.commit_result import CommitResult
 from headrace.maintain.compaction import Compaction
 from headrace.maintain.creation import create_log
-from headrace.maintain.distribution import Spread
+from headrace.maintain.distribution import RunTasks
+from headrace.maintain.entry_progress import EntryProgress
 from headrace.maintain.hint import hint_of, write_hint
 from headrace.maintain.home import INDEXTABLES_HOME, Home, partition_types
 from headrace.maintain.json_checkpoint import write_json_checkpoint
 from headrace.maintain.manifest_file import ManifestShelf
-from headrace.maintain.outcome import ObjectPut, commit_state
-from headrace.maintain.progress import Progress
+from headrace.maintain.object_put import ObjectPut, commit_state
 from headrace.maintain.setting import StateFormat, StateSettings
 from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.version_commit import commit_actions
@@ -58,8 +58,8 @@ class StateWriter:
         home: Home = INDEXTABLES_HOME,
         settings: StateSettings | None = None,
         reporter: Reporter | None = None,
-        spread: Spread | None = None,
-        progress: Progress | None = None,
+        run_tasks: RunTasks | None = None,
+        progress: EntryProgress | None = None,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -67,7 +67,7 @@ class StateWriter:
         self.home = home
         self.settings = settings or StateSettings()
         self._reporter = reporter
-        self._spread = spread
+        self._run_tasks = run_tasks
         self._progress = progress
         self._sleep = sleep
         self._jitter = jitter
@@ -155,7 +155,7 @@ class StateWriter:
             types=types,
             settings=self.settings,
             commit_id=uuid4().hex,
-            spread=self._spread,
+            run_tasks=self._run_tasks,
         )
 
     def _cleaned(self, result: CommitResult) -> CommitResult:
@@ -210,16 +210,16 @@ class StateWriter:
     def _attempt(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
         if base.layout is Layout.VERSIONS or self.settings.format is StateFormat.JSON:
             return self._attempt_version(base, build, attempt)
-        own = self._stage()
+        attempt_stage = self._stage()
         try:
-            built = build.state(base, own)
+            built = build.state(base, attempt_stage)
         except BaseException:
-            own.discard()
+            attempt_stage.discard()
             raise
         self._check_manifests_exist(built.state)
         outcome = commit_state(self.store, self.home, built.state)
         if isinstance(outcome, Conflict):
-            own.discard()
+            attempt_stage.discard()
             return outcome
         write_hint(self.store, self.home, hint_of(built.state))
         return self._result(built.state, build, attempt, built.missed, built.compaction)
@@ -280,22 +280,22 @@ class StateWriter:
             CommitConflictError: another writer committed first.
         """
         build = self._build(Change(staged=StagedEntries()), partition_types(base.metadata))
-        own = self._stage()
-        built = build.state(base, own)
+        attempt_stage = self._stage()
+        built = build.state(base, attempt_stage)
         state = msgspec.structs.replace(built.state, layout=str(Layout.VERSIONS))
         outcome = commit_state(self.store, self.home, state)
         if isinstance(outcome, Conflict):
-            own.discard()
+            attempt_stage.discard()
             raise CommitConflictError(table=self.store.root, attempts=1)
         return state
 
     def _write_state_of(self, base: Base, build: Build) -> StateManifest | None:
         """Write the state of a version that exists; another writer's state is equally good."""
-        own = self._stage()
-        built = build.state(base, own, version=base.version)
+        attempt_stage = self._stage()
+        built = build.state(base, attempt_stage, version=base.version)
         outcome = commit_state(self.store, self.home, built.state)
         if isinstance(outcome, Conflict):
-            own.discard()
+            attempt_stage.discard()
             return None
         write_hint(self.store, self.home, hint_of(built.state))
         return built.state

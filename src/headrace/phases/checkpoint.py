@@ -1,4 +1,4 @@
-"""Plans the reading of a checkpoint's files, whatever their format."""
+"""Plans how to read the files of a checkpoint: a node for JSON, or one for Parquet."""
 
 from headrace.log.checkpoint import Checkpoint
 from headrace.log.name import CheckpointKind

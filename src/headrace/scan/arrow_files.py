@@ -218,8 +218,8 @@ def vector_cardinalities(files: ColumnBatch) -> pa.Int64Array:
 
 
 def _dv_ids(vectors: pa.StructArray) -> pa.StringArray:
-    kind, place, offset = (pc.struct_field(vectors, [i]) for i in range(3))
-    base = pc.binary_join_element_wise(kind, place, light.scalar(""))
+    kind, path, offset = (pc.struct_field(vectors, [i]) for i in range(3))
+    base = pc.binary_join_element_wise(kind, path, light.scalar(""))
     with_offset = pc.binary_join_element_wise(base, offset.cast(pa.string()), light.scalar("@"))
     return pc.if_else(pc.is_valid(offset), with_offset, base)
 

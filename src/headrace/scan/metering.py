@@ -16,7 +16,7 @@ from headrace.phases.scan_request import ScanRequest
 from headrace.protocol.action import Checksum
 from headrace.scan.lazy_imports import RecordBatch
 from headrace.scan.metrics import ScanMetrics
-from headrace.scan.strategy import Decision
+from headrace.scan.strategy import ScanDecision
 
 
 class ScanMetering:
@@ -29,7 +29,7 @@ class ScanMetering:
         segment: Segment,
         checksum: Checksum | None,
         reporter: Reporter,
-        planned: Decision,
+        planned: ScanDecision,
     ) -> None:
         """Start with nothing counted.
 
@@ -47,7 +47,7 @@ class ScanMetering:
         self._checksum = checksum
         self._reporter = reporter
 
-    def start(self, meter: Meter, planned: Decision) -> ScanMetrics:
+    def start(self, meter: Meter, planned: ScanDecision) -> ScanMetrics:
         """Start an iteration whose caller reports its end."""
         meter.start()
         meter.count(fallbacks=self._segment.abandoned)
@@ -55,7 +55,7 @@ class ScanMetering:
         return self.metrics
 
     @contextmanager
-    def reported(self, meter: Meter, planned: Decision) -> Iterator[None]:
+    def reported(self, meter: Meter, planned: ScanDecision) -> Iterator[None]:
         """Start an iteration, and report its end when the context exits."""
         metrics = self.start(meter, planned)
         try:
@@ -66,7 +66,7 @@ class ScanMetering:
                 self._reporter(event)
 
     def batches(
-        self, batches: Generator[RecordBatch, None, None], meter: Meter, planned: Decision
+        self, batches: Generator[RecordBatch, None, None], meter: Meter, planned: ScanDecision
     ) -> Generator[RecordBatch, None, None]:
         """Yield the same batches as one iteration, and count their files at its end."""
         files = 0

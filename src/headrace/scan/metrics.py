@@ -9,17 +9,17 @@ from headrace.metrics.event import LogReplayCompleted, ReplayPhase, StateRead
 from headrace.metrics.meter import Meter
 from headrace.protocol.state import StateManifest, Tombstones
 from headrace.scan.options import Strategy
-from headrace.scan.strategy import Decision
+from headrace.scan.strategy import ScanDecision
 
 
 class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """The metrics of one iteration of a scan; they grow while it runs."""
 
     meter: Meter
-    planned: Decision
+    planned: ScanDecision
 
     @property
-    def decision(self) -> Decision:
+    def decision(self) -> ScanDecision:
         """The strategy that the scan has taken, and why."""
         if self.meter.fell_back is None:
             return self.planned

@@ -30,7 +30,7 @@ from headrace.scan.options import ScanOptions
 from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
 from headrace.scan.source import ScanSource
-from headrace.scan.strategy import Decision, choose_base, decide, decide_increment, first_phase
+from headrace.scan.strategy import ScanDecision, choose_base, decide, decide_increment, first_phase
 
 
 class Scan:
@@ -95,7 +95,7 @@ class Scan:
         return self._source.context
 
     @property
-    def decision(self) -> Decision:
+    def decision(self) -> ScanDecision:
         """The strategy of the scan, and why it was chosen."""
         return decide(self.options, segment=self.segment, limit=self.limit, request=self.request)
 
@@ -138,17 +138,17 @@ class Scan:
 
     @contextmanager
     def replay(
-        self, reading: ExecutionContext, *, projection: tuple[str, ...] | None = None
+        self, execution: ExecutionContext, *, projection: tuple[str, ...] | None = None
     ) -> Iterator[Run[ScanOutcome]]:
         """Run the scan for a caller that counts files itself, and may not use all of a batch.
 
         Args:
-            reading: The settings, the cancellation, and the meter in which the caller counts.
+            execution: The settings, the cancellation, and the meter in which the caller counts.
             projection: As for `run`.
         """
         with (
-            self._metering.reported(reading.meter, self.decision),
-            self._run(self._first_phase(projection), reading) as run,
+            self._metering.reported(execution.meter, self.decision),
+            self._run(self._first_phase(projection), execution) as run,
         ):
             yield run
 
@@ -225,7 +225,7 @@ class Scan:
         batches: Generator[RecordBatch, None, None],
         execution: ExecutionContext,
         *,
-        planned: Decision,
+        planned: ScanDecision,
     ) -> BatchReader[RecordBatch]:
         return BatchReader(
             self._metering.batches(batches, execution.meter, planned),

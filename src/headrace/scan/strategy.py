@@ -1,6 +1,6 @@
 """Chooses the strategy of a scan by the rules of `auto`, and records the decision.
 
-A scan's options and the files of its log enter; a `Decision` and the first phase leave.
+A scan's options and the files of its log enter; a `ScanDecision` and the first phase leave.
 """
 
 import msgspec
@@ -22,7 +22,7 @@ _COMMIT_BYTES_PER_FILE = 16
 size take less, unless they are decoded at under 40 MB/s."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class ScanDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The chosen strategy, and why."""
 
     strategy: Strategy
@@ -88,13 +88,13 @@ def _replayed_bytes(segment: Segment) -> int:
 
 def decide(
     options: ScanOptions, *, segment: Segment, limit: int | None, request: ScanRequest
-) -> Decision:
+) -> ScanDecision:
     """Choose a strategy by the first rule that applies."""
     strategy, rule, because = _rule(options, segment=segment, limit=limit, request=request)
     base, state = segment.checkpoint, segment.state
     unused = None if segment.with_state is None else segment.with_state.state
     commits = _commits_to_read(strategy, options.tripwire, segment=segment)
-    return Decision(
+    return ScanDecision(
         strategy=strategy,
         rule=rule,
         because=because,
@@ -109,10 +109,10 @@ def decide(
     )
 
 
-def decide_increment(segment: Segment, *, since: int) -> Decision:
+def decide_increment(segment: Segment, *, since: int) -> ScanDecision:
     """Return what an increment reads; there is nothing to choose."""
     newer = [file for file in segment.commits_newest_first if (file.version or 0) > since]
-    return Decision(
+    return ScanDecision(
         strategy=Strategy.REVERSE,
         rule="increment",
         because=f"the files of version {since} are known",
@@ -134,7 +134,7 @@ def _commits_to_read(
 
 
 def first_phase(
-    decision: Decision, options: ScanOptions, *, request: ScanRequest, segment: Segment
+    decision: ScanDecision, options: ScanOptions, *, request: ScanRequest, segment: Segment
 ) -> Phase[ScanOutcome]:
     """Return the first phase of a scan."""
     if decision.strategy is Strategy.FORWARD:

@@ -1,4 +1,7 @@
-"""Runs the tasks of a large compaction on the workers of a Spark session."""
+"""Runs the tasks of a large compaction on the workers of a Spark session.
+
+A session enters; a function that `headrace.maintain` calls with the tasks leaves.
+"""
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,19 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from headrace.maintain.distribution import RewriteTask, Spread, TaskOutcome, run_task
+from headrace.maintain.distribution import RewriteTask, RunTasks, TaskOutcome, run_task
 
 _SCHEMA = "task bigint, outcome binary"
 
 
-def spread_on(spark: SparkSession) -> Spread:
+def run_tasks_on(spark: SparkSession) -> RunTasks:
     """Return a function that runs the tasks of a compaction on a session, one Spark task each.
 
     Spark may run a task twice. No state references the manifests of the discarded attempt, and
     clean-up deletes them.
     """
 
-    def spread(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:
+    def run_tasks(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:
         packed = [pickle.dumps(task) for task in tasks]
 
         def rewrite(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -32,4 +35,4 @@ def spread_on(spark: SparkSession) -> Spread:
         rows = sorted(frame.collect(), key=lambda row: int(row["task"]))
         return [pickle.loads(row["outcome"]) for row in rows]  # noqa: S301  (pickled by Headrace)
 
-    return spread
+    return run_tasks

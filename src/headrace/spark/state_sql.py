@@ -27,7 +27,7 @@ from headrace.maintain.statement import (
     TableName,
     parse_statement,
 )
-from headrace.spark.state_compaction import spread_on
+from headrace.spark.state_compaction import run_tasks_on
 from headrace.wiring import open_writable_store
 
 _LOCATION = "Location"
@@ -48,7 +48,7 @@ def sql(spark: SparkSession, text: str) -> DataFrame:
         _located(statement, spark),
         open_store=open_writable_store,
         settings=settings,
-        spread=spread_on(spark),
+        run_tasks=run_tasks_on(spark),
     )
     return _frame(spark, result)
 

@@ -1,4 +1,4 @@
-"""Resolves the argument `table` of functions for Spark: an address, or an open `Table`."""
+"""Resolves the argument `table` of functions for Spark: an address or a `Table`, to a `Table`."""
 
 from collections.abc import Mapping
 from os import PathLike

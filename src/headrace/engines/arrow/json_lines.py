@@ -1,4 +1,4 @@
-"""Reads newline-delimited actions in bounded pieces, and decodes only the requested fields.
+"""Reads newline-delimited actions in bounded chunks, and decodes only the requested fields.
 
 A log file and column names enter; `RowBatch` values leave.
 """
@@ -24,7 +24,7 @@ _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def scan_json(log: LogBytes, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[RowBatch]:
-    """Yield the actions of one file, one batch per piece.
+    """Yield the actions of one file, one batch per chunk.
 
     Raises:
         CorruptLogError: a line is not an action; the error has its number.
@@ -64,7 +64,7 @@ def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
 
 
 def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
-    """Yield pieces of the file that end at the end of a line."""
+    """Yield chunks of the file that end at the end of a line."""
     may_be_compressed = file.path.startswith(_MAY_BE_COMPRESSED)
     if file.sums_up is not None or log.is_small(file) or may_be_compressed:
         # A summary of commits that contradicts itself must be replaced as a whole, so nothing of it
@@ -74,15 +74,15 @@ def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
             content = _inflated(file, content)
         yield content.removeprefix(_BYTE_ORDER_MARK)
         return
-    pieces: list[bytes] = []  # of an unfinished line; joined once, however long it is
+    unfinished: list[bytes] = []  # of an unfinished line; joined once, however long it is
     mark = _BYTE_ORDER_MARK
     for chunk in log.chunks(file):
         end = chunk.rfind(b"\n") + 1
         if end:
-            yield b"".join((*pieces, chunk[:end])).removeprefix(mark)
-            pieces, mark = [], b""
-        pieces.append(chunk[end:])
-    if last_line := b"".join(pieces).removeprefix(mark):
+            yield b"".join((*unfinished, chunk[:end])).removeprefix(mark)
+            unfinished, mark = [], b""
+        unfinished.append(chunk[end:])
+    if last_line := b"".join(unfinished).removeprefix(mark):
         yield last_line
 
 

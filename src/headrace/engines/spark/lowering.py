@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from headrace.engines.arrow.executor import ArrowExecutor, Footer
+from headrace.engines.arrow.arrow_part import Footer
+from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.errors import PlanRefusedError
 from headrace.plan.context import ExecutionContext, ExecutionSettings
 from headrace.plan.leaf import FusedLeaf, fuse_leaves

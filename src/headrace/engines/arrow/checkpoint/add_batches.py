@@ -1,8 +1,8 @@
 """Reads the adds of a row group: large string columns with a compiled loop, all others with Arrow.
 
-Row groups enter. Their rows leave piece by piece as `AddRows`: the caller selects rows, and
+Row groups enter. Their rows leave part by part as `AddRows`: the caller selects rows, and
 completes the selection with the late columns. The compiled loop is a fast path, which the reader
-or the caller may decline at any piece; Arrow then reads the remaining rows, and raises if they are
+or the caller may decline any of them; Arrow then reads the remaining rows, and raises if they are
 damaged.
 """
 
@@ -60,10 +60,10 @@ class AddSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddRows:
-    """A piece of a row group: the caller selects rows, then completes the selection.
+    """Some rows of a row group: the caller selects rows, then completes the selection.
 
     On the fast path, the large columns are in memory that is reused for the next rows: take
-    the rows once, and complete or decline the selection before requesting the next piece.
+    the rows once, and complete or decline the selection before requesting the next rows.
     """
 
     def __init__(self, rows: pa.RecordBatch, late: "_LateColumns | None" = None) -> None:
@@ -120,12 +120,12 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         """The file."""
         return self.opened.file
 
-    def pieces(self, group: int, selection: AddSelection) -> Iterator[tuple[AddRows, bool]]:
+    def rows_of(self, group: int, selection: AddSelection) -> Iterator[tuple[AddRows, bool]]:
         """Yield the rows of a row group, and whether they may be declined."""
         end, done, position = selection.end(self._footer.rows(group)), 0, 0
-        for count, piece in _until_unusual(self._quick_pieces(group, selection)):
-            yield piece, True
-            if piece.was_declined:
+        for count, rows in _until_unusual(self._quick_rows(group, selection)):
+            yield rows, True
+            if rows.was_declined:
                 break
             done += count
         for rows in self._arrow_batches(group, selection.columns) if done < end else ():
@@ -145,8 +145,8 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     def _arrow_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         return self.source.batches(self.opened, group, columns=columns, batch_rows=self.batch_rows)
 
-    def _quick_pieces(self, group: int, selection: AddSelection) -> Iterator[tuple[int, AddRows]]:
-        """Yield each piece with the number of group rows it covers; nothing if this is not faster.
+    def _quick_rows(self, group: int, selection: AddSelection) -> Iterator[tuple[int, AddRows]]:
+        """Yield rows, with the number of group rows they cover; nothing if this is not faster.
 
         Raises:
             ValueError: the fast path cannot read the next rows. Pages may raise other errors.

@@ -89,24 +89,24 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         columns = self._columns_of(reader.file, group)
         try:
             if mask is not None:
-                rows = _plain_rows(reader.pieces(group, AddSelection(columns=columns, mask=mask)))
+                rows = _plain_rows(reader.rows_of(group, AddSelection(columns=columns, mask=mask)))
                 for batch in _joined_batches(rows, batch_rows=self._batch_rows):
                     yield self._select(_adds(reader, batch))
                 return
-            for piece, may_decline in reader.pieces(
+            for add_rows, may_decline in reader.rows_of(
                 group, AddSelection(columns=columns, late=self._late)
             ):
                 try:
                     # One expression, so that nothing else references the rows while it completes.
-                    batch = piece.complete(
+                    batch = add_rows.complete(
                         self._select(
-                            _adds(reader, plain_batch(piece.take(), coded="partitionValues"))
+                            _adds(reader, plain_batch(add_rows.take(), coded="partitionValues"))
                         )
                     )
                 except UNUSUAL:
                     if not may_decline:
                         raise
-                    piece.decline()
+                    add_rows.decline()
                 else:
                     yield batch
         except (UnicodeDecodeError, pa.ArrowException) as error:
@@ -158,15 +158,15 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         return self.source.footer(file).leaf_columns((PARTITION_VALUES,))
 
 
-def _plain_rows(pieces: Iterator[tuple[AddRows, bool]]) -> Iterator[pa.RecordBatch]:
-    """Yield all rows of pieces, with plain strings."""
-    for piece, may_decline in pieces:
+def _plain_rows(parts: Iterator[tuple[AddRows, bool]]) -> Iterator[pa.RecordBatch]:
+    """Yield all rows of the parts, with plain strings."""
+    for add_rows, may_decline in parts:
         try:
-            rows = plain_batch(piece.take())
+            rows = plain_batch(add_rows.take())
         except UNUSUAL:
             if not may_decline:
                 raise
-            piece.decline()
+            add_rows.decline()
         else:
             yield rows
 
@@ -179,8 +179,8 @@ def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
         raise CorruptCheckpointError(path=file.path, reason="an add has no path")
     if adds.type.get_field_index("deletionVector") >= 0:
         vectors = child(adds, "deletionVector")
-        kind, place = (child(vectors, name).is_null() for name in ("storageType", "pathOrInlineDv"))
-        if not kind.equals(place):
+        kind, path = (child(vectors, name).is_null() for name in ("storageType", "pathOrInlineDv"))
+        if not kind.equals(path):
             reason = "a deletion vector lacks its storage type or its path"
             raise CorruptCheckpointError(path=file.path, reason=reason)
     rows = ColumnBatch(file, batch, memory=reader.memory)

@@ -92,12 +92,12 @@ class ManifestStore(msgspec.Struct, frozen=True):
         if index is None:
             return _whole(file, info, self.store.read(file.path), predicate)
         _check_index(index, header, info)
-        places, skipped_rows, skipped = _chosen(index, header, predicate)
-        ranges = [ByteRange(place.start, place.block.length_bytes) for place in places]
+        placed, skipped_rows, skipped = _chosen(index, header, predicate)
+        ranges = [ByteRange(block.start, block.block.length_bytes) for block in placed]
         contents = self.store.read_ranges(file.path, ranges) if ranges else []
         blocks = [
-            _checked_block(content, place.block, header)
-            for place, content in zip(places, contents, strict=True)
+            _checked_block(content, block.block, header)
+            for block, content in zip(placed, contents, strict=True)
         ]
         return OpenManifest(
             file=file,
@@ -165,12 +165,12 @@ def _chosen(
     index: tuple[IndexedBlock, ...], header: Header, predicate: BoundPredicate
 ) -> tuple[list[PlacedBlock], int, int]:
     keep = parts_to_read(predicate, [block.bounds for block in index])
-    places = list(place_blocks(index, header))
-    needed_places = [place for place, is_needed in zip(places, keep, strict=True) if is_needed]
+    placed = place_blocks(index, header)
+    needed = [block for block, is_needed in zip(placed, keep, strict=True) if is_needed]
     skipped = sum(
         block.count for block, is_needed in zip(index, keep, strict=True) if not is_needed
     )
-    return needed_places, skipped, keep.count(False)
+    return needed, skipped, keep.count(False)
 
 
 def _checked_block(content: Bytes, index: IndexedBlock, header: Header) -> BlockToRead:

@@ -39,7 +39,7 @@ _STATISTICS_FIELDS = ("numRecords", "minValues", "maxValues")
 _VERSIONS = ("addedAtVersion", "addedAtTimestamp")
 
 
-class _Piece(msgspec.Struct, frozen=True):
+class _BlockGroup(msgspec.Struct, frozen=True):
     """Some blocks of a manifest: the unit of work of a thread."""
 
     manifest: OpenManifest
@@ -84,7 +84,7 @@ class ManifestScan:
             fields += _VERSIONS
         return tuple(dict.fromkeys(fields))
 
-    def _pieces(self) -> Iterator[_Piece]:
+    def _pieces(self) -> Iterator[_BlockGroup]:
         batch_rows = self._context.settings.batch_rows
         for manifest in self._open():
             self._context.cancellation.check()
@@ -94,10 +94,10 @@ class ManifestScan:
                 waiting.append(block)
                 rows += block.block.count
                 if rows >= batch_rows:
-                    yield _Piece(manifest, tuple(waiting))
+                    yield _BlockGroup(manifest, tuple(waiting))
                     waiting, rows = [], 0
             if waiting:
-                yield _Piece(manifest, tuple(waiting))
+                yield _BlockGroup(manifest, tuple(waiting))
 
     def _open(self) -> Iterator[OpenManifest]:
         """Yield the manifests that may hold matching entries, as they are fetched."""
@@ -146,18 +146,18 @@ class ManifestScan:
                     row_groups_skipped=1,
                 )
 
-    def _read(self, pieces: Iterator[_Piece]) -> Generator[ColumnBatch, None, None]:
-        for piece in pieces:
+    def _read(self, groups: Iterator[_BlockGroup]) -> Generator[ColumnBatch, None, None]:
+        for group in groups:
             self._context.cancellation.check()
-            batch = self._adds(piece)
+            batch = self._adds(group)
             if len(batch):
                 yield batch
 
-    def _adds(self, piece: _Piece) -> ColumnBatch:
-        manifest = piece.manifest
-        raw = [to_read.block for to_read in piece.blocks]
+    def _adds(self, group: _BlockGroup) -> ColumnBatch:
+        manifest = group.manifest
+        raw = [to_read.block for to_read in group.blocks]
         entries = decode_columns(raw, manifest.header, self._fields)
-        entries = self._visible(entries, piece)
+        entries = self._visible(entries, group)
         adds = _add_struct(entries, self._add_fields, self._scan)
         batch = ColumnBatch(manifest.file, pa.RecordBatch.from_arrays([adds], ["add"]))
         if not len(batch):
@@ -172,12 +172,12 @@ class ManifestScan:
             batch = batch.without(self._matcher.seen_rows(paths, vectors))
         return batch
 
-    def _visible(self, entries: pa.RecordBatch, piece: _Piece) -> pa.RecordBatch:
+    def _visible(self, entries: pa.RecordBatch, group: _BlockGroup) -> pa.RecordBatch:
         """Return the entries that no tombstone hides and that are new enough."""
         tombstones, after = self._tombstones, self._scan.added_after
         if tombstones is None and after is None:
             return entries
-        versions = _versions(entries, piece)
+        versions = _versions(entries, group)
         if tombstones is not None:
             hidden_rows = tombstones.rows(entries, versions)
             if len(hidden_rows):
@@ -243,19 +243,19 @@ def _vector_ids(entries: pa.RecordBatch, rows: np.ndarray[Any, Any]) -> list[str
     ]
 
 
-def _versions(entries: pa.RecordBatch, piece: _Piece) -> np.ndarray[Any, Any]:
+def _versions(entries: pa.RecordBatch, group: _BlockGroup) -> np.ndarray[Any, Any]:
     """Return the version that added each entry: from the entry, its block or its manifest."""
     if "addedAtVersion" not in entries.schema.names:
-        return np.full(entries.num_rows, piece.manifest.info.min_added_at_version)
+        return np.full(entries.num_rows, group.manifest.info.min_added_at_version)
     recorded: np.ndarray[Any, Any] = light.to_numpy(entries.column("addedAtVersion"))
     if (recorded != 0).all():
         return recorded
-    fallback = piece.manifest.info.min_added_at_version
+    fallback = group.manifest.info.min_added_at_version
     inherited = [
         fallback if to_read.added_at_version is None else to_read.added_at_version
-        for to_read in piece.blocks
+        for to_read in group.blocks
     ]
-    by_row = np.repeat(inherited, [to_read.block.count for to_read in piece.blocks])
+    by_row = np.repeat(inherited, [to_read.block.count for to_read in group.blocks])
     return np.where(recorded == 0, by_row, recorded)
 
 

@@ -6,7 +6,7 @@ The operation updates the counts; a progress bar reads them from another thread.
 import msgspec
 
 
-class Progress(msgspec.Struct, kw_only=True):
+class EntryProgress(msgspec.Struct, kw_only=True):
     """Counts entries while a state is synced, compacted or verified."""
 
     entries_read: int = 0

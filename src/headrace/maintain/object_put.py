@@ -1,4 +1,6 @@
-"""Puts a state: returns `Committed` or `Conflict`, or raises if the outcome is unknown.
+"""Puts the object that makes a version: a state, or a version file.
+
+A version's content enters; `Committed` or `Conflict` leaves, or an error if neither is certain.
 
 One put-if-absent of its file commits a state. Whether it succeeded is determined by reading the
 commit id back from the store, never from an exception: a store may fail after it has done the
@@ -21,7 +23,7 @@ from headrace.maintain.home import Home
 from headrace.protocol.state import StateManifest
 from headrace.storage.store import PutMode, WritableStore
 
-Outcome: TypeAlias = Committed | Conflict
+PutOutcome: TypeAlias = Committed | Conflict
 
 _PUTS = 3
 _READS = 5
@@ -36,7 +38,7 @@ class _ReadBack(Enum):
     UNKNOWN = "unknown"
 
 
-def commit_state(store: WritableStore, home: Home, state: StateManifest) -> Outcome:
+def commit_state(store: WritableStore, home: Home, state: StateManifest) -> PutOutcome:
     """Commit a state as exactly its version of the log, or not at all.
 
     Raises:
@@ -56,7 +58,7 @@ class ObjectPut:
         self._path = path
         self._version = version
 
-    def commit(self, content: bytes, *, commit_id: str) -> Outcome:
+    def commit(self, content: bytes, *, commit_id: str) -> PutOutcome:
         """Put the object and determine the outcome.
 
         Raises:
