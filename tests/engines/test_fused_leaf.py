@@ -28,7 +28,7 @@ def scan(name: str, *columns: str) -> ScanParquet:
 
 
 def leaf(name: str, *columns: str) -> DropSeen:
-    skip = SkipFiles(input=scan(name, *columns), predicate=PREDICATE, wanted=("add.path",))
+    skip = SkipFiles(input=scan(name, *columns), predicate=PREDICATE, output_columns=("add.path",))
     return DropSeen(input=skip, seen=SEEN)
 
 
@@ -36,8 +36,8 @@ def test_leaves_of_one_phase_are_one_value() -> None:
     fused = fuse_leaves([leaf("a"), leaf("b")], ScanParquet)
     assert fused is not None
     assert [file.path for file in fused.files] == ["a", "b"]
-    assert (fused.predicate, fused.wanted, fused.seen) == (PREDICATE, ("add.path",), SEEN)
-    assert fused.wanted_fields == frozenset({"path"})
+    assert (fused.predicate, fused.output_columns, fused.seen) == (PREDICATE, ("add.path",), SEEN)
+    assert fused.output_fields == frozenset({"path"})
 
 
 @pytest.mark.parametrize("plan", [leaf("a"), DropSeen(input=scan("a"), seen=SEEN)])
@@ -92,3 +92,9 @@ def test_workers_do_not_send_columns_that_only_the_predicate_needs(
     assert sum(map(len, batches)) > 0
     for batch in batches:
         assert {field.name for field in batch.columns.column("add").type} == {"path", "size"}
+
+
+def test_the_output_columns_of_a_node_keep_their_former_name() -> None:
+    skip = SkipFiles(input=scan("a"), predicate=PREDICATE, output_columns=("add.path",))
+    with pytest.warns(DeprecationWarning, match="output_columns"):
+        assert skip.wanted == ("add.path",)

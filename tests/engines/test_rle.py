@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.engines.arrow.checkpoint.rle import MOST_BITS, is_repeated, unpack
+from headrace.engines.arrow.parquet.run import decode_runs
 from tests.effort import examples
 
 
@@ -76,3 +77,25 @@ def test_a_repeated_number_must_fit_the_bit_width() -> None:
 def test_too_large_bit_widths_are_refused() -> None:
     with pytest.raises(ValueError, match="bits"):
         unpack(packed_run([1] * 8, MOST_BITS + 1), MOST_BITS + 1, 8)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(50))
+@given(streams(), st.data())
+def test_numbers_are_the_same_without_numpy(
+    stream: tuple[int, bytes, list[int]], data: st.DataObject
+) -> None:
+    width, packed, values = stream
+    count = data.draw(st.integers(0, len(values)))
+    decoded = [number for number, times in decode_runs(packed, width, count) for _ in range(times)]
+    assert decoded == values[:count]
+
+
+def test_a_truncated_stream_is_refused_without_numpy() -> None:
+    packed = packed_run(list(range(8)), 3)
+    repeated = repeated_run(5, 8, 3)
+    for short in (packed[:-1], packed[:1], repeated[:1], b""):
+        with pytest.raises((ValueError, IndexError)):
+            list(decode_runs(short, 3, 8))
+    with pytest.raises(ValueError, match="more than"):
+        list(decode_runs(repeated_run(8, 5, 3), 3, 5))

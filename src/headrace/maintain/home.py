@@ -8,7 +8,7 @@ import msgspec
 from headrace.avro.codec import Codec, CodecName
 from headrace.log.state_name import HINT_NAME, state_path
 from headrace.maintain.setting import Compression, StateSettings
-from headrace.protocol.action import Metadata, Protocol
+from headrace.protocol.action import Metadata, Protocol, vector_id
 from headrace.protocol.column_mapping import MappingMode, mapping_mode
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.schema import DataType, PrimitiveType, parse_schema
@@ -78,10 +78,8 @@ DELTA_HOME = Home(kind=HomeKind.DELTA, root=ACCELERATOR)
 
 
 def dv_id(vector: dict[str, Any]) -> str:
-    """Return the id of a deletion vector, as used in a `FileKey`."""
-    base = f"{vector['storageType']}{vector['pathOrInlineDv']}"
-    offset = vector.get("offset")
-    return base if offset is None else f"{base}@{offset}"
+    """Return the id of a deletion vector in an entry, as used in a `FileKey`."""
+    return vector_id(vector["storageType"], vector["pathOrInlineDv"], vector.get("offset"))
 
 
 def codec_of(settings: StateSettings) -> Codec:

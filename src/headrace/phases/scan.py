@@ -354,7 +354,7 @@ def _skipping(
 ) -> Node:
     if request.predicate is None:
         return node
-    return SkipFiles(input=node, predicate=request.predicate, wanted=output_columns)
+    return SkipFiles(input=node, predicate=request.predicate, output_columns=output_columns)
 
 
 def _rebased(

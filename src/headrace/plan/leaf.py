@@ -26,8 +26,8 @@ class FusedLeaf(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """The scan of each leaf. There is at least one, and all have the same columns."""
     predicate: BoundPredicate | None = None
     """Skips adds by partition values and statistics; None skips no add."""
-    wanted: tuple[str, ...] | None = None
-    """The output columns; others are read only for the predicate. None: all columns read."""
+    output_columns: tuple[str, ...] | None = None
+    """The columns of the output; others are read only for the predicate. None: all columns read."""
     seen: FrozenSeen | None = None
     """The keys that hide adds; None hides no add."""
 
@@ -42,11 +42,11 @@ class FusedLeaf(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         return tuple(file for scan in self.scans for file in scan.files)
 
     @property
-    def wanted_fields(self) -> frozenset[str] | None:
+    def output_fields(self) -> frozenset[str] | None:
         """The output fields of an add; None: all that were read."""
-        if self.wanted is None:
+        if self.output_columns is None:
             return None
-        return frozenset(column.split(".")[1] for column in self.wanted)
+        return frozenset(column.split(".")[1] for column in self.output_columns)
 
     def of(self, *scans: S) -> "FusedLeaf[S]":
         """Return the same leaf with other scans."""
@@ -57,7 +57,9 @@ class FusedLeaf(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         (scan,) = self.scans
         node: Node = scan
         if self.predicate is not None:
-            node = SkipFiles(input=node, predicate=self.predicate, wanted=self.wanted)
+            node = SkipFiles(
+                input=node, predicate=self.predicate, output_columns=self.output_columns
+            )
         return node if self.seen is None else DropSeen(input=node, seen=self.seen)
 
 
@@ -85,12 +87,14 @@ def _fuse(leaf: Node, scan: type[S]) -> FusedLeaf[S] | None:
         return None  # adds of a checkpoint may be hidden; a state omits its hidden ones
     if skip is None:
         return FusedLeaf(scans=(node,), seen=seen)
-    return FusedLeaf(scans=(node,), predicate=skip.predicate, wanted=skip.wanted, seen=seen)
+    return FusedLeaf(
+        scans=(node,), predicate=skip.predicate, output_columns=skip.output_columns, seen=seen
+    )
 
 
 def _is_like(leaf: FusedLeaf[S], first: FusedLeaf[S]) -> bool:
     return (
         leaf.columns == first.columns
         and leaf.seen is first.seen
-        and (leaf.predicate, leaf.wanted) == (first.predicate, first.wanted)
+        and (leaf.predicate, leaf.output_columns) == (first.predicate, first.output_columns)
     )

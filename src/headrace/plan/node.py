@@ -5,6 +5,7 @@ plan with a `match` over `Node` that ends in `assert_never`, so that a new node 
 check in every engine.
 """
 
+import warnings
 from typing import TypeAlias
 
 import msgspec
@@ -142,13 +143,20 @@ class SkipFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Drops the adds that provably have no row for which the predicate is true.
 
     A file is kept if the answer is unknown, because statistics are missing or a part of the
-    predicate cannot be evaluated. Columns not in `wanted` may be omitted from the output: only the
-    predicate needs them.
+    predicate cannot be evaluated. Columns that are not in `output_columns` may be omitted from the
+    output: only the predicate needs them.
     """
 
     input: "Node"
     predicate: BoundPredicate
-    wanted: tuple[str, ...] | None = None
+    output_columns: tuple[str, ...] | None = None
+    """The columns of the output; None: all columns of the input."""
+
+    @property
+    def wanted(self) -> tuple[str, ...] | None:
+        """The former name of `output_columns`."""
+        warnings.warn("use `output_columns` instead of `wanted`", DeprecationWarning, stacklevel=2)
+        return self.output_columns
 
 
 Node: TypeAlias = (

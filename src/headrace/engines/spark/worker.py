@@ -75,13 +75,13 @@ def _answer(work: LeafWork, task: Task, number: int) -> Iterator[RecordBatch]:
 
 
 def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int, ColumnBatch]]:
-    """Yield the surviving adds with their wanted fields, each batch with its piece number."""
+    """Yield the surviving adds with their output fields, each batch with its piece number."""
     engine = work.on_worker(ExecutionContext(meter=meter))
     for piece in task:
         if piece.footer is not None:
             engine.remember(piece.file, piece.footer)
     numbers = {piece.file: number for number, piece in enumerate(task)}
-    fields = work.leaf.wanted_fields
+    fields = work.leaf.output_fields
     for batch in engine.execute_leaves([work.leaf_of(piece) for piece in task]):
         adds = add_columns(cast("ActionBatch", batch), fields or ADD_FIELDS)
         if len(adds):

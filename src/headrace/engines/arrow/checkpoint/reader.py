@@ -181,7 +181,7 @@ class ParquetCheckpoints:
             source=self._source,
             judge=judge,
             columns=fused.columns,
-            output_columns=fused.wanted,
+            output_columns=fused.output_columns,
             predicate=predicate,
             matcher=SeenMatcher(fused.seen) if fused.seen else None,
             context=self._context,

@@ -3,10 +3,10 @@
 Eight numbers of `width` bits take `width` bytes, so every eighth number starts at a byte. From
 there they are read as 64-bit words, and the numbers of all words are spread in parallel.
 
-The encoding has three decoders. This one serves packages without the compiled library and pages
-that the library declines. `compiled/runs.h` decodes within other loops, where a separate array
-would cost a pass over memory (ADR 15). `engines.arrow.parquet.chunk` decodes run by run in plain
-Python, for reads that are over before NumPy would be imported (ADR 8).
+`engines.arrow.parquet.run` knows the format of a run, and unpacks in plain Python for reads that
+are over before NumPy would be imported (ADR 8). This module serves packages without the compiled
+library and pages that the library declines: `compiled/runs.h` decodes within other loops, where a
+separate array would cost a pass over memory (ADR 15).
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headrace.engines.arrow.parquet.varint import read_varint
+from headrace.engines.arrow.parquet.run import read_run, repeated_number
 
 MOST_BITS = 16
 _LONGEST_PACKED = 63
 """Groups of eight in a packed run: writers stop there, since the header then fits one byte."""
 _LONGEST_HEAD = _LONGEST_PACKED << 1 | 1
-_MAX_IN_HEAD = 2**32 - 1
 
 
 def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
@@ -61,29 +60,22 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
             at += alike.size
             done += len(alike) * _LONGEST_PACKED * 8
             continue
-        head, at = read_varint(data, at)
-        size = (head >> 1) * width if head & 1 else (width + 7) // 8
-        run = data[at : at + size]
-        if len(run) < size or not 1 < head <= _MAX_IN_HEAD:
-            raise ValueError("the numbers end too early, or a run is damaged")
-        if head & 1:
-            yield run
+        run = read_run(data, at, width)
+        if run.is_packed:
+            yield run.content
         else:
-            number = int.from_bytes(run, "little")
-            if number >> width:
-                raise ValueError(f"a number has more than {width} bits")
-            yield number, min(head >> 1, count - done)
-        at += size
-        done += (head >> 1) * 8 if head & 1 else head >> 1
+            yield repeated_number(run, width), min(run.length, count - done)
+        at = run.stop
+        done += run.length
 
 
 def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:
     """Return whether all `count` numbers equal `value`."""
     if not count:
         return True
-    head, at = read_varint(data, 0)
-    if not head & 1 and head >> 1 >= count:  # the usual case: one run, nothing to unpack
-        return int.from_bytes(data[at : at + (width + 7) // 8], "little") == value
+    first = read_run(data, 0, width)
+    if not first.is_packed and first.length >= count:  # the usual case: nothing to unpack
+        return int.from_bytes(first.content, "little") == value
     return bool((unpack(data, width, count) == value).all())
 
 

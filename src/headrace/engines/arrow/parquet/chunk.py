@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from headrace.engines.arrow.parquet.codec import Bytes, Codec
 from headrace.engines.arrow.parquet.footer import LeafColumn
 from headrace.engines.arrow.parquet.page import Page, plain_values, read_pages
-from headrace.engines.arrow.parquet.varint import read_varint
+from headrace.engines.arrow.parquet.run import decode_runs
 from headrace.storage.byte_range import ByteRange
 
 LARGEST_CHUNK_BYTES = 1 << 20
@@ -64,7 +64,7 @@ def read_chunk(data: Bytes, chunk: dict[int, Any], column: LeafColumn) -> list[E
 
 
 def _entries(page: Page, column: LeafColumn, dictionary: list[Any]) -> Iterator[Entry]:
-    levels = _runs(page.definitions, column.max_definition.bit_length(), page.count)
+    levels = decode_runs(page.definitions, column.max_definition.bit_length(), page.count)
     runs = [(level, length) for level, length in levels if level]
     if any(level > column.max_definition for level, _ in runs):
         raise ValueError("a value is defined deeper than its column")
@@ -72,7 +72,9 @@ def _entries(page: Page, column: LeafColumn, dictionary: list[Any]) -> Iterator[
     values: Iterator[Any]
     if page.is_coded:
         codes = (
-            _runs(bytes(page.values[1:]), page.values[0], value_count) if value_count else iter(())
+            decode_runs(bytes(page.values[1:]), page.values[0], value_count)
+            if value_count
+            else iter(())
         )
         values = (dictionary[code] for code, length in codes for _ in range(length))
     else:
@@ -80,25 +82,3 @@ def _entries(page: Page, column: LeafColumn, dictionary: list[Any]) -> Iterator[
     for level, length in runs:
         for _ in range(length):
             yield level, next(values) if level == column.max_definition else None
-
-
-def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:
-    """Decode Parquet's RLE/bit-packed hybrid into values and their repeat counts.
-
-    Not shared with `engines.arrow.checkpoint.rle`, which needs NumPy and expands every run.
-    """
-    at = 0
-    mask = (1 << width) - 1
-    while count > 0:
-        head, at = read_varint(data, at)
-        if head & 1:
-            size = (head >> 1) * width
-            packed = int.from_bytes(data[at : at + size], "little")
-            for i in range(min((head >> 1) * 8, count)):
-                yield (packed >> (i * width)) & mask, 1
-            count -= (head >> 1) * 8
-        else:
-            size = (width + 7) // 8
-            yield int.from_bytes(data[at : at + size], "little"), min(head >> 1, count)
-            count -= head >> 1
-        at += size
