@@ -19,7 +19,7 @@ STEPS: tuple[frozenset[str], ...] = tuple(
         "spark",
         "table",
         "wiring",
-        "maintain handover",
+        "maintain handover terminal",
         "commit",
         "rows",
         "scan",

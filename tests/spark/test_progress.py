@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 import headrace.spark
-from headrace.metrics.progress import ProgressBar
+from headrace.terminal.progress_bar import ProgressBar
 
 
 def terminal() -> Console:

@@ -39,7 +39,7 @@ def show_work(title: str, work: Callable[[], Work]) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from headrace.metrics.progress import ProgressBar  # noqa: PLC0415  (it takes long to import)
+    from headrace.terminal.progress_bar import ProgressBar  # noqa: PLC0415  (it takes long to import)
 
     finished = threading.Event()
     with ProgressBar(title) as bar:

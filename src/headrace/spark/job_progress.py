@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from headrace.engines.spark.any_session import is_connect
-from headrace.metrics.progress import ProgressBar
+from headrace.terminal.progress_bar import ProgressBar
 
 _POLL_S = 0.2
 _Stage: TypeAlias = tuple[int, int, int]

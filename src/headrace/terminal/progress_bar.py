@@ -1,4 +1,7 @@
-"""A progress bar for long work, drawn only on an interactive terminal."""
+"""A progress bar for long work, drawn only on an interactive terminal.
+
+A title and counts enter, from the thread that works or from one that watches it.
+"""
 
 import sys
 from typing import Self
