@@ -32,7 +32,7 @@ from benchmarks.checkpoint import (
     write_parquet,
 )
 from benchmarks.history import Commit, History, plan_history
-from benchmarks.parameter import Checksum, Layout, Order, Parameters, Values
+from benchmarks.parameter import Checksum, Layout, Order, Parameters, Values, Writer
 from benchmarks.synthetic import DAY_MS, EPOCH_MS, TOMBSTONE, Files, Numbers, make_files
 from benchmarks.truth import NAME, Truth
 
@@ -82,6 +82,9 @@ def _make(parameters: Parameters, folder: Path, *, below: Path | None) -> None:
     if parameters.checksum is Checksum.NEWEST:
         _make_with_checksum(parameters, folder, below=below)
         return
+    if parameters.writer is Writer.DELTALAKE:
+        _make_with_deltalake(parameters, folder, below=below)
+        return
     (log / "_sidecars" if parameters.layout is Layout.V2 else log).mkdir(parents=True)
     history = plan_history(parameters)
     truth = Truth.start(parameters, dead=history.dead)
@@ -111,6 +114,32 @@ def _make_with_checksum(parameters: Parameters, folder: Path, *, below: Path | N
     newest = folder / "table" / "_delta_log" / f"{VERSION + parameters.commits:020d}.crc"
     newest.write_text(_compact(checksum), encoding="utf-8")
     truth.write(folder)
+
+
+def _make_with_deltalake(parameters: Parameters, folder: Path, *, below: Path | None) -> None:
+    """Copy the lake, and let deltalake write the checkpoint of the same version again.
+
+    deltalake checkpoints the newest version. So it gets a log with the checkpoint alone, one
+    version older, and a commit that changes nothing.
+    """
+    from deltalake import DeltaTable  # noqa: PLC0415
+
+    plain = open_lake(replace(parameters, writer=Writer.PYARROW), below=below)
+    shutil.copytree(plain.table, folder / "table", copy_function=_link)
+    log = folder / "table" / "_delta_log"
+    older = folder / "older" / "_delta_log"
+    older.mkdir(parents=True)
+    name = leaf_names(parameters)[0]
+    _link(str(log / name), str(older / f"{VERSION - 1:020d}.checkpoint.parquet"))
+    (older / f"{VERSION:020d}.json").write_text(
+        '{"commitInfo":{"timestamp":0}}\n', encoding="utf-8"
+    )
+    DeltaTable(older.parent).create_checkpoint()
+    for written in (name, "_last_checkpoint"):
+        (log / written).unlink()
+        (older / written).rename(log / written)
+    shutil.rmtree(older.parent)
+    replace(plain.truth, parameters=parameters).write(folder)
 
 
 def _link(source: str, target: str) -> None:

@@ -17,6 +17,13 @@ class Layout(StrEnum):
     V2 = "v2"
 
 
+class Writer(StrEnum):
+    """Who writes the checkpoint: pyarrow, in row groups of a given size, or deltalake."""
+
+    PYARROW = "pyarrow"
+    DELTALAKE = "deltalake"
+
+
 class Order(StrEnum):
     """The order of the checkpoint's adds: as they arrived, day by day, or scattered."""
 
@@ -51,6 +58,7 @@ class Parameters:
     order: Order = Order.DATE
     values: Values = Values.TEXT
     checksum: Checksum = Checksum.ABSENT
+    writer: Writer = Writer.PYARROW
     codec: str = "snappy"
     row_group_rows: int = 131_072
     parts: int = 10
@@ -68,6 +76,9 @@ class Parameters:
         if self.commits * (self.removes + self.readds) > self.files // 2:
             msg = "the commits would remove most of the checkpoint: ask for more files"
             raise ValueError(msg)
+        if self.writer is Writer.DELTALAKE and self.layout is not Layout.CLASSIC:
+            msg = "deltalake writes classic checkpoints only"
+            raise ValueError(msg)
 
     @property
     def tombstones(self) -> int:
@@ -77,7 +88,10 @@ class Parameters:
     @property
     def name(self) -> str:
         """The name of the lake's folder: readable, and unique for each set of parameters."""
-        text = json.dumps({"generation": GENERATION} | asdict(self), sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        fields = {"generation": GENERATION} | asdict(self)
+        writer = "" if self.writer is Writer.PYARROW else f"-{fields['writer']}"
+        if not writer:
+            del fields["writer"]  # lakes from before there was a choice are the same
+        digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:8]
         checksum = "" if self.checksum is Checksum.ABSENT else "-crc"
-        return f"{self.layout}-{self.files}-{self.order}-{self.values}{checksum}-{digest}"
+        return f"{self.layout}-{self.files}-{self.order}-{self.values}{checksum}{writer}-{digest}"

@@ -267,7 +267,8 @@ def measure_cases(
         left_out = case.most_files is not None and files > case.most_files
         if left_out or (only and case.name not in only):
             continue
-        lake = open_lake(Parameters(files=files, checksum=case.checksum), below=below)
+        parameters = Parameters(files=files, checksum=case.checksum, writer=case.writer)
+        lake = open_lake(parameters, below=below)
         folder = lake.table.parent
         warm_page_cache(lake.table)
         of_case = best[case.name] = {}

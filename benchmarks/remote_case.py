@@ -7,7 +7,7 @@ missed targets leave.
 from dataclasses import dataclass
 
 from benchmarks.cases import DELTALAKE, HEADRACE
-from benchmarks.parameter import Checksum
+from benchmarks.parameter import Checksum, Writer
 
 DOWNLOAD = "plain_download"
 LOCAL = "local_scan"
@@ -25,6 +25,8 @@ class Case:
     least_ratio: float | None = None
     """How many times faster than deltalake it must be."""
     checksum: Checksum = Checksum.ABSENT
+    writer: Writer = Writer.PYARROW
+    """Who writes the checkpoint."""
     most_files: int | None = None
     """Skipped in larger runs."""
 
@@ -38,6 +40,14 @@ CASES = (
         title="first file, with `.crc`",
         most_rounds=4,
         checksum=Checksum.NEWEST,
+        most_files=1_000_000,
+    ),
+    Case(
+        name="first-deltalake",
+        title="first file, checkpoint by deltalake",
+        most_rounds=4,
+        least_ratio=40,
+        writer=Writer.DELTALAKE,
         most_files=1_000_000,
     ),
     Case(name="partition", title="one partition", most_rounds=10, most_files=1_000_000),

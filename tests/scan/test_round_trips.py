@@ -1,6 +1,9 @@
 """How many round trips and requests an answer takes on a remote store."""
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -9,6 +12,8 @@ import pytest
 
 from benchmarks.round_trip import RoundTripStore
 from headrace import Snapshot, Table
+from headrace.storage.byte_range import ByteRange, Contents
+from tests.emulator.bucket import Bucket, served
 from tests.lake.action import add, opening
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import (
@@ -246,3 +251,52 @@ def test_a_limit_cancels_requests_that_have_not_started(table: Path, store: Roun
     assert len(list(scan)) == 2
     newest = commit_path(table, COMMITS - 1)
     assert store.requests == [f"_delta_log/{newest.name}"]
+
+
+class _SlowCommits(RoundTripStore):
+    """Answers requests for commits only once the checkpoint's columns are requested."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.columns_requested = threading.Event()
+
+    def request(self, path: str, *, count: int = 1) -> None:  # noqa: ARG002
+        if path.endswith(".json"):
+            self.columns_requested.wait(5)
+
+    def read_ranges(
+        self, path: str, ranges: Sequence[ByteRange], *, etag: str | None = None
+    ) -> Contents:
+        self.columns_requested.set()
+        return super().read_ranges(path, ranges, etag=etag)
+
+
+def test_protocol_and_metadata_are_requested_while_commits_arrive(table: Path) -> None:
+    """So the last round trip does not wait until all commits have been replayed."""
+    store = _SlowCommits(table)
+    started = time.monotonic()
+    assert snapshot_of(store).version == COMMITS - 1
+    assert time.monotonic() - started < 4
+
+
+def test_a_request_that_newer_commits_made_unnecessary_is_not_waited_for(table: Path) -> None:
+    newest = write_commit(table, COMMITS, opening()).name
+    over, bucket = threading.Event(), Bucket({})
+
+    def content(path: Path, read: int) -> bytes:
+        if path.name == newest and bucket.reads.get(f"t/_delta_log/{newest}"):
+            wait_until(lambda: bucket.reads.get(f"t/{CHECKPOINT}", 0) == 2)
+        if path.suffix == ".parquet" and read:
+            over.wait(5)
+        return path.read_bytes()
+
+    files = [path for path in table.rglob("*") if path.is_file()]
+    bucket.objects = {
+        f"t/{path.relative_to(table).as_posix()}": partial(content, path) for path in files
+    }
+    with served(bucket) as options:
+        started = time.monotonic()
+        assert Table("s3://lake/t", storage_options=options).snapshot().version == COMMITS
+        assert time.monotonic() - started < 4
+        over.set()
+    assert bucket.reads[f"t/{CHECKPOINT}"] == 2

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from headrace.engines.read_ahead import ReadAhead
-from headrace.engines.tail_size import TailSize
+from headrace.engines.tail_size import METADATA_BYTES, TailSize
 from headrace.errors import ObjectChangedError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
@@ -47,7 +47,7 @@ class LogCache:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self.tail_size = TailSize()
+        self.tail_size = TailSize(metadata_bytes=METADATA_BYTES)
         self.contents: BoundedCache[_Key, bytes | Tail] = BoundedCache(limit_bytes)
 
     def __reduce__(self) -> tuple[type["LogCache"], tuple[int]]:
@@ -153,27 +153,36 @@ class LogBytes:
             return cached
         return self.ahead.take(_key("tail", file), lambda: self._read_tail(file))
 
-    def ranges(self, file: LogFile, ranges: Sequence[ByteRange], *, etag: str | None) -> Contents:
+    def ranges(
+        self,
+        file: LogFile,
+        ranges: Sequence[ByteRange],
+        *,
+        etag: str | None,
+        store: Store | None = None,
+    ) -> Contents:
         """Return the bytes of ranges of one version of a file, read together.
 
         Ranges within the cached end of the file take no request. Writers put protocol and metadata
-        there, and all of a small checkpoint is within it.
+        there, and all of a small checkpoint is within it. The others are read from `store`, which
+        may have a cancellation of its own.
         """
+        store = self.store if store is None else store
         tail = self._cached("tail", file)
         if not isinstance(tail, Tail) or tail.etag != etag:
-            return self.store.read_ranges(file.path, ranges, etag=etag)
+            return store.read_ranges(file.path, ranges, etag=etag)
         start, content = tail.object_size - len(tail.content), memoryview(tail.content)
         is_cached = [start <= span.start and span.stop <= tail.object_size for span in ranges]
         missing = [span for span, cached in zip(ranges, is_cached, strict=True) if not cached]
-        rest = iter(self.store.read_ranges(file.path, missing, etag=etag) if missing else ())
+        rest = iter(store.read_ranges(file.path, missing, etag=etag) if missing else ())
         return [
             content[span.start - start : span.stop - start] if cached else next(rest)
             for span, cached in zip(ranges, is_cached, strict=True)
         ]
 
-    def parquet(self, file: LogFile) -> "ParquetBytes":
-        """Return a Parquet file for a reader that selects its own ranges."""
-        return ParquetBytes(self, file)
+    def parquet(self, file: LogFile, *, store: Store | None = None) -> "ParquetBytes":
+        """Return a Parquet file for a reader that selects its own ranges, from `store` if given."""
+        return ParquetBytes(self, file, store)
 
     def _first_page(self, directory: str) -> _FirstPage:
         return _FirstPage(list(islice(self.store.list(directory), LIST_PAGE_OBJECTS)))
@@ -212,6 +221,7 @@ class ParquetBytes(msgspec.Struct):
 
     log: LogBytes
     file: LogFile
+    store: Store | None = None
     etag: str | None = None
     """The version that the end belongs to."""
 
@@ -223,7 +233,7 @@ class ParquetBytes(msgspec.Struct):
 
     def ranges(self, ranges: Sequence[ByteRange]) -> Contents:
         """Return the bytes of ranges, read together."""
-        return self.log.ranges(self.file, ranges, etag=self.etag)
+        return self.log.ranges(self.file, ranges, etag=self.etag, store=self.store)
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
         """Learn the size of the footer."""

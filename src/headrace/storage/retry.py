@@ -65,6 +65,8 @@ class Retrier(msgspec.Struct, frozen=True, kw_only=True):
         )
         attempt = 1
         while True:
+            if self.stop is not None:
+                self.stop.check()
             try:
                 with storage_errors(path), limited(call):
                     return step()

@@ -90,14 +90,21 @@ class ArrowExecutor(Executor):
 
     @computed
     def _log(self) -> LogBytes:
-        context = replace(self._context, cancellation=self._reads)
-        store = execution_store(self._store, context)
+        store = self._execution_store(self._reads)
         return LogBytes(store, cache=self._cache, meter=self._context.meter)
+
+    def _execution_store(self, cancellation: Cancellation) -> Store:
+        return execution_store(self._store, replace(self._context, cancellation=cancellation))
 
     @computed
     def _reads(self) -> Cancellation:
         """Cancels the reads of this execution alone; others may share the caller's cancellation."""
         return self._context.cancellation.linked()
+
+    @computed
+    def _early_reads(self) -> Cancellation:
+        """Cancels the reads that newer commits may make unnecessary."""
+        return self._reads.linked()
 
     @property
     def _columnar(self) -> Columnar:
@@ -156,9 +163,13 @@ class ArrowExecutor(Executor):
                 assert_never(plan)
 
     def begin(self, plan: Node) -> None:
-        """Request the first commits, documents and footers of a plan from a remote store."""
+        """Request the first commits, documents and footers of a plan from a remote store.
+
+        Footers come first, since they say what else to request.
+        """
         if self._log.is_remote:
-            for node in _reading_nodes(plan):
+            nodes = sorted(_reading_nodes(plan), key=lambda node: isinstance(node, ScanJson))
+            for node in nodes:
                 self._request(node)
 
     def expect(self, plans: Sequence[Node]) -> None:
@@ -184,6 +195,8 @@ class ArrowExecutor(Executor):
 
         Commits in flight arrive if no checkpoint was read: the scan of a snapshot needs them.
         """
+        if "_early_reads" in self.__dict__:
+            self._early_reads.request()
         if self._loaded_checkpoints is not None:
             self._loaded_checkpoints.finish()
         if self._loaded is not None:
@@ -204,6 +217,12 @@ class ArrowExecutor(Executor):
             scan for scan in self._unrequested_adds if not self._checkpoints.read_ahead(scan)
         ]
 
+    def _expect_actions(self, file: LogFile, columns: tuple[str, ...]) -> None:
+        """Request protocol and metadata as soon as the end of the file has arrived."""
+        store = self._execution_store(self._early_reads)
+        read = partial(read_actions, self._log.parquet(file, store=store), columns)
+        self._log.ahead.expect(("actions", file.path), read, size_bytes=0)
+
     def _request(self, node: Node) -> None:
         match node:
             case ListFiles(directory=directory):
@@ -214,9 +233,11 @@ class ArrowExecutor(Executor):
                 self._expect_commits(files[: self._context.settings.commit_parallelism])
             case ScanParquet(files=files) if self._loaded_checkpoints is not None:
                 self._loaded_checkpoints.expect(files)  # it caches footers
-            case ScanParquet(files=files):
+            case ScanParquet(files=files, columns=columns):
                 for file in files:
                     self._log.expect_tail(file)
+                    if columns and READABLE.issuperset(columns):
+                        self._expect_actions(file, columns)
             case _:
                 pass
 
@@ -272,7 +293,8 @@ class ArrowExecutor(Executor):
         """Read a few small columns without Arrow if possible, everything else with it."""
         if row_groups is None and READABLE.issuperset(columns):
             check_unchanged(self._log.store, file)
-            actions = read_actions(self._log.parquet(file), columns)
+            read = partial(read_actions, self._log.parquet(file), columns)
+            actions = self._log.ahead.take(("actions", file.path), read)
             if actions is not None:
                 self._context.meter.count(files_read=1)
                 yield RowBatch(file, [SimpleNamespace(**actions)])
