@@ -70,6 +70,65 @@ UNPROVEN = [
     ("import os\n", "int(os.path.getmtime(__file__))", "the time of a file"),
     ("def f(context): return context.textFile('a').count()\n", "f(x)", "no source of the project"),
     ("from headrace import Table\n", "len(Table('a').snapshot())", "no source of the project"),
+    # What Python's own modules read besides their arguments.
+    ("import _io\n", "int(_io.open('a' * x).read())", "more than its arguments"),
+    ("import posix\n", "len(posix.environ)", "more than its arguments"),
+    ("import shutil\n", "len(shutil.which('ls') or '')", "more than its arguments"),
+    ("import time\n", "time.timezone", "more than its arguments, as far as is known (time.timez"),
+    ("import email.utils\n", "len(email.utils.make_msgid())", "more than its arguments"),
+    ("import mimetypes\n", "len(mimetypes.guess_type('a.b')[0])", "more than its arguments"),
+    ("import genericpath\n", "genericpath.getsize('a' * x)", "more than its arguments"),
+    ("import zipfile\n", "int(zipfile.is_zipfile('a' * x))", "a file whose path is computed"),
+    ("import glob\n", "len(glob.os.environ)", "the machine that it runs on (glob.os.environ)"),
+    ("import logging\n", "logging.time.time()", "the clock (logging.time.time)"),
+    ("", "len(__loader__.get_data('a' * x))", "a file (__loader__)"),
+    ("import sys\n", "len(sys.modules['a'].__loader__.get_data(x))", "a file (__loader__)"),
+    ("", "'a'.__hash__()", "chance (__hash__)"),
+    ("import __main__\n", "__main__.a", "the machine that it runs on"),
+    # Names and texts that are computed.
+    ("import pandas as pd\n", "getattr(pd, 'read_' + 'csv')('a')", "any name of pandas"),
+    ("import datetime as d\n", "getattr(d.datetime, 'no' + 'w')().year", "any name of datetime"),
+    ("import operator as o\n", "o.methodcaller('no' + 'w')(x).year", "a method whose name is comp"),
+    ("import pandas as pd\n", "pd.to_datetime(['now'])[0].year", "the clock ('now')"),
+    ("import numpy as np\nN = 'now'\n", "int(np.datetime64(N).astype(int))", "the clock ('now')"),
+    ("import pandas as pd\n", "pd.Series([1, 2]).sample(1).iloc[0]", "chance (sample)"),
+    ("import pyarrow.compute as c\n", "c.call_function('random', [], length=1)", "chance"),
+    ("import sqlite3 as s\n", "s.connect(':memory:').execute('select random()')", "chance"),
+    (
+        "from datetime import date\nclass E(date):\n    def f(self): return self.today()\n",
+        "E(1, 1, 1).f().year",
+        "the clock (self.today)",
+    ),
+    # Code that is found dynamically.
+    ("", "eval('open(\"a\" * 2)').read()", "a file whose path is computed"),
+    ("", "eval('1' * x)", "code that is computed (eval)"),
+    ("import importlib\n", "importlib.import_module('a' * x).a()", "whose name is computed"),
+    ("import builtins\n", "getattr(builtins, 'op' + 'en')('a')", "any name of builtins"),
+    ("", "vars(__builtins__)['open']('a').read()", "any name of Python"),
+    ("def g(): pass\n", "g.__globals__['__builtins__']['open']('a')", "any name of Python"),
+    # Paths in names that have several values.
+    ("P = 'a'\ndef f(p):\n    match p:\n        case P: return open(P)\n", "f(x)", "is computed"),
+    (
+        "P = 'a'\ndef f():\n    from helpers import P\n    return open(P)\n",
+        "f()",
+        "a file whose path is computed",
+    ),
+    (
+        "P = 'a'\ndef f():\n    try: pass\n    except E as P: return open(P)\n",
+        "f()",
+        "a file whose path is computed",
+    ),
+    ("P = 'a'\nglobals()['P'] = 'b' * 2\n", "open(P).read()", "whose path may be assigned (P)"),
+    (
+        "import helpers\nhelpers.Q = 'b' * 2\nfrom helpers import Q\n",
+        "open(Q).read()",
+        "a file whose path may be assigned (Q)",
+    ),
+    (
+        "from helpers import settings\nS = settings()\n",
+        "S.read('a' * x)",
+        "a file whose path is computed",
+    ),
 ]
 PROVEN = [
     ("def f(open, close):\n    return close - open\n", "f(x, x)"),
@@ -81,7 +140,23 @@ PROVEN = [
         "from pathlib import Path\nP = Path(__file__).with_name('helpers.py')\n",
         "len(P.read_text())",
     ),
+    ("import json, re, decimal\n", "len(json.loads('[1]')) + len(re.findall('a', 'b'))"),
+    ("import datetime\n", "datetime.datetime.strptime('2024', '%Y').year"),
+    ("import logging, sys\nL = logging.getLogger('a')\n", "L.info('a') or print(file=sys.stderr)"),
+    ("import io\n", "len(io.BytesIO(b'a').read(x))"),
+    ("NAME = 'real'\ndef f(row): return getattr(row, NAME)\n", "f(x)"),
+    ("import importlib\ndef f(n): return importlib.import_module(f'plugins.{n}')\n", "f('a').A"),
+    ("import pandas as pd\n", "pd.Series([1, 2]).sample(1, random_state=1).iloc[0]"),
+    ("import statistics, uuid, os.path\n", "len(os.path.join('a', str(uuid.uuid5(x, 'b'))))"),
+    ("import sys\n", "sys.version_info.minor"),
 ]
+HELPERS = """
+import configparser
+P = "".join("b")
+Q = "a"
+def now(): return 1
+def settings(): return configparser.ConfigParser()
+"""
 
 
 @pytest.mark.parametrize(
@@ -91,6 +166,7 @@ def test_dependence_on_the_outside_world_is_not_proven_unchanged(
     code: str, expression: str, says: str, tmp_path: Path
 ) -> None:
     (tmp_path / "functions.py").write_text(functions(code, expression))
+    (tmp_path / "helpers.py").write_text(HELPERS)
     why = read_functions(tmp_path).why_run("points")
     assert why is not None
     assert why.startswith("points cannot be proven unchanged: functions.py")
@@ -102,8 +178,28 @@ def test_names_like_those_of_the_world_outside_are_proven(
     code: str, expression: str, tmp_path: Path
 ) -> None:
     (tmp_path / "functions.py").write_text(functions(code, expression))
-    (tmp_path / "helpers.py").write_text("def now(): return 1\n")
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "__init__.py").write_text("")
     assert read_functions(tmp_path).why_run("points") is None
+
+
+def test_code_that_is_found_dynamically_may_be_any_of_the_project(tmp_path: Path) -> None:
+    code = "import importlib\ndef f(n): return importlib.import_module(f'plugins.{n}')\n"
+    (tmp_path / "functions.py").write_text(functions(code, "f('a').a()"))
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "__init__.py").write_text("")
+    plugin = tmp_path / "plugins" / "a.py"
+    plugin.write_text("import time\ndef a(): return time.time_ns()\n")
+    why = read_functions(tmp_path).why_run("points")
+    assert why is not None
+    assert "plugins/a.py:a depends on the clock" in why
+    plugin.write_text("def a(): return int(open('n.txt').read())\n")
+    (tmp_path / "n.txt").write_text("1")
+    before = read_functions(tmp_path).part("points")
+    assert before.unproven == ()
+    (tmp_path / "n.txt").write_text("2")
+    assert read_functions(tmp_path).part("points").fingerprint != before.fingerprint
 
 
 OUTSIDE_READS = [

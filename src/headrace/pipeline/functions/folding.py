@@ -12,6 +12,7 @@ from pathlib import Path
 from headrace.pipeline.functions.inert import dotted_name
 from headrace.pipeline.functions.module import Imported, Module, Statement
 from headrace.pipeline.functions.resolution import Resolver
+from headrace.pipeline.functions.syntax import Definition
 
 
 def _joined(*parts: str) -> str:
@@ -44,6 +45,8 @@ class Folding:
     def __init__(self, resolver: Resolver, module: Module, statement: Statement) -> None:
         self._resolver, self._module, self._statement = resolver, module, statement
         self._open: set[str] = set()
+        self.names: set[str] = set()
+        """The names whose values it has used."""
 
     def dotted(self, node: ast.expr) -> str:
         """Return the full name of a function of a package or of Python; empty for others."""
@@ -51,6 +54,11 @@ class Folding:
         for imported in self._imports(name):
             return ".".join(filter(None, [imported.module, imported.member, *attributes]))
         return name if name and not attributes and name not in self._module.bindings else ""
+
+    def imported(self, node: ast.expr) -> str:
+        """Return the full name of what an import binds; empty for other expressions."""
+        name, *_ = dotted_name(node) or ("",)
+        return self.dotted(node) if self._imports(name) else ""
 
     def has_import(self, package: str) -> bool:
         """Return whether the module, or the statement, imports from a package."""
@@ -155,9 +163,13 @@ class Folding:
         self._open.add(name)
         try:
             if name in self._statement.local_values:
-                value = _only_value(self._statement.local_values[name])
-            else:
-                value = self._module.assigned(name)
+                local = _only_value(self._statement.local_values[name])
+                return None if local is None else self.fold(local)
+            self.names.add(name)
+            is_local_import = isinstance(self._statement.node, Definition)
+            if is_local_import and name in self._statement.imports:
+                return self._imported(name)
+            value = self._module.assigned(name)
             return self._imported(name) if value is None else self.fold(value)
         finally:
             self._open.discard(name)
@@ -169,6 +181,7 @@ class Folding:
                 origin = None if target is None else self._resolver.find(target)
                 if isinstance(origin, Module) and origin.assigned(member) is not None:
                     inner = Folding(self._resolver, origin, origin.bindings[member][0])
+                    inner.names = self.names
                     return inner._named(member)
         return None
 

@@ -10,24 +10,30 @@ import builtins
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import assert_never
 
+from headrace.pipeline.functions.computed import find_computed
 from headrace.pipeline.functions.distribution import every_installed
 from headrace.pipeline.functions.folding import Folding
 from headrace.pipeline.functions.loaded import is_current
 from headrace.pipeline.functions.module import Imported, Module, Statement, Use
-from headrace.pipeline.functions.opened import OpenedFiles, digest_file
+from headrace.pipeline.functions.opened import OpenedFiles, digest_file, is_opener
 from headrace.pipeline.functions.outside import (
     DYNAMIC_ATTRIBUTES,
     ENVIRONMENT,
+    FOREIGN_ATTRIBUTES,
+    FOREIGN_TEXTS,
     IMPORTERS,
     LOCAL_ZONE,
     TEXTUAL_ATTRIBUTES,
     VALUES,
     Reach,
+    chance_text,
     clock_method,
+    clock_text,
     digest_local_zone,
     judge_name,
     uses_local_zone,
@@ -41,6 +47,7 @@ from headrace.pipeline.functions.resolution import (
     code_files,
     project_files,
 )
+from headrace.pipeline.functions.standard_library import is_known, is_standard
 from headrace.pipeline.functions.syntax import Definition, digest_words
 from headrace.pipeline.functions.unversioned import digest_code, outside_imports
 
@@ -54,20 +61,25 @@ _MODULE_NAMES = frozenset(
 class Follower:
     """Collects everything that one function depends on."""
 
-    def __init__(self, resolver: Resolver, *, runs_imports: bool = True) -> None:
+    def __init__(
+        self, resolver: Resolver, *, runs_imports: bool = True, follows_all: bool = False
+    ) -> None:
         """Start with nothing.
 
         Args:
             resolver: Finds the modules.
             runs_imports: Whether to include what modules do on import.
+            follows_all: Whether all of the project's Python is being followed.
         """
+        self._follows_all = follows_all
         self._resolver, self._runs_imports = resolver, runs_imports
         self._opened = OpenedFiles(resolver)
         self._waiting: deque[tuple[Module, Use, str]] = deque()
         """Names to reach: the module, what is used of it, and where."""
         self._seen: set[tuple[Module, Use]] = set()
         self._ran: set[Module] = set()
-        self._used: set[Statement] = set()
+        self._used: dict[Statement, tuple[Module, str]] = {}
+        """The statements that count: the module of each, and where it is."""
         self._names: dict[Module, set[str]] = {}
         self._inputs_by_label: dict[str, list[Path]] = {}
         self._where = ""
@@ -92,8 +104,10 @@ class Follower:
                 self._reach(reached, use, where)
         for reached in self._ran | self._names.keys():
             self._digest(reached)
-        if self.dynamic:
+        self._judge_together()
+        if self.dynamic and not self._follows_all:
             self._take_all()
+            self._judge_all()
 
     def label(self, file: Path) -> str:
         """Return the name of a file, the same on every machine."""
@@ -216,7 +230,7 @@ class Follower:
         """Follow everything that a statement mentions."""
         if statement in self._used:
             return
-        self._used.add(statement)
+        self._used[statement] = module, where
         self._where = where
         for use in sorted(statement.uses, key=str):
             self._where = where
@@ -234,19 +248,50 @@ class Follower:
     def _judge_syntax(self, module: Module, statement: Statement, node: ast.AST) -> None:
         """Record what an attribute or a call of any object may imply."""
         if isinstance(node, ast.Attribute):
-            if node.attr in DYNAMIC_ATTRIBUTES:
-                self._widen(node.attr)
-            if node.attr in TEXTUAL_ATTRIBUTES:
-                self._widen(node.attr, is_textual=True)
-        elif uses_local_zone(node):
+            self._judge_attribute(node.attr)
+        elif isinstance(node, ast.Constant | ast.BinOp):
+            text = Folding(self._resolver, module, statement).fold(node)
+            if text in FOREIGN_TEXTS:
+                self._add_foreign("any name of Python", repr(text))
+        elif isinstance(node, ast.Call):
+            self._judge_computed(module, statement, node)
+        elif isinstance(node, ast.Assert) and not __debug__:
+            self.inputs["assertions are not checked"] = "true"
+        if uses_local_zone(node):
             self.inputs[LOCAL_ZONE] = digest_local_zone()
-        elif method := clock_method(node):
+        elif method := clock_method(node, statement.methods):
             folding = Folding(self._resolver, module, statement)
             is_function = isinstance(method, ast.Attribute) and folding.is_function_of_module(
                 method
             )
             if not is_function:
                 self.unproven.add(f"{self._where} depends on the clock ({ast.unparse(method)})")
+
+    def _judge_attribute(self, name: str) -> None:
+        if name in DYNAMIC_ATTRIBUTES:
+            self._widen(name)
+        if name in TEXTUAL_ATTRIBUTES:
+            self._widen(name, is_textual=True)
+        if name in FOREIGN_ATTRIBUTES:
+            self._add_foreign(FOREIGN_ATTRIBUTES[name], name)
+
+    def _judge_computed(self, module: Module, statement: Statement, call: ast.Call) -> None:
+        """Follow code in a text that is written out; record what is computed instead."""
+        computed = find_computed(call, Folding(self._resolver, module, statement), self._resolver)
+        if computed is None:
+            return
+        if computed.module is not None and not computed.module.startswith("."):
+            self._walk(computed.module, (), None)
+            return
+        evaluated = None if computed.code is None else computed.code_in(module)
+        if evaluated is None:
+            self._add_foreign(computed.thing, ast.unparse(call.func))
+            return
+        for inner in evaluated.statements:
+            self._use(module, inner, self._where)
+
+    def _add_foreign(self, thing: str, name: str) -> None:
+        self.unproven.add(f"{self._where} depends on {thing} ({name})")
 
     def _follow_use(self, module: Module, statement: Statement, use: Use) -> None:
         imports = statement.imports.get(use.name, [])
@@ -255,7 +300,9 @@ class Follower:
         self._enqueue(module, use)
         if imports or use.name in module.bindings or use.name in _MODULE_NAMES:
             return
-        if hasattr(builtins, use.name):
+        if use.name in FOREIGN_ATTRIBUTES:
+            self._add_foreign(FOREIGN_ATTRIBUTES[use.name], use.name)
+        elif hasattr(builtins, use.name):
             self._judge(use.name, use.literal)
         elif use.name in statement.free_names and not self._is_starred(module, use.name):
             self._widen(f"the name {use.name}, which no statement binds")
@@ -330,9 +377,10 @@ class Follower:
             digest = "not set" if value is None else sha256(os.fsencode(value)).hexdigest()
             self.inputs[f"environment variable {literal}"] = digest
             return
-        if dotted in VALUES:
-            self.inputs[dotted] = VALUES[dotted]
-            return
+        for fact, value in VALUES.items():
+            if f"{dotted}.".startswith(f"{fact}."):
+                self.inputs[fact] = value
+                return
         if dotted in IMPORTERS:
             if literal is not None and not literal.startswith("."):
                 self._walk(literal, (), None)
@@ -346,7 +394,44 @@ class Follower:
             case Reach.TEXTUAL, name:
                 self._widen(name, is_textual=True)
             case Reach.FOREIGN, thing:
-                self.unproven.add(f"{self._where} depends on {thing} ({dotted})")
+                self._add_foreign(thing, dotted)
+            case None if is_standard(dotted) and not is_known(dotted) and not is_opener(dotted):
+                self._add_foreign("more than its arguments, as far as is known", dotted)
+
+    def _judge_together(self) -> None:
+        """Record what only follows from several statements together."""
+        packages = {
+            written.partition(".")[0]
+            for module in {*self._ran, *(module for module, _ in self._used.values())}
+            for statement in module.statements
+            for written in statement.modules_run
+        }
+        assigned = {name for statement in self._used for name in statement.assigned_attributes}
+        for statement, (module, where) in list(self._used.items()):
+            self._where = where
+            names = self._opened.names_of(statement)
+            if names and (self.dynamic or "*" in assigned or not names.isdisjoint(assigned)):
+                changed = ", ".join(sorted(names & assigned or names))
+                self.unproven.add(f"{where} reads a file whose path may be assigned ({changed})")
+            for node in statement.nodes():
+                if text := clock_text(node, packages):
+                    self._add_foreign("the clock", repr(text))
+                if text := chance_text(node, packages):
+                    self._add_foreign("chance", text)
+            if "configparser" in packages and self._opened.reads_any(module, statement):
+                self.unproven.add(f"{where} reads a file whose path is computed")
+
+    def _judge_all(self) -> None:
+        """Include what the project's Python depends on besides itself, as any of it may run."""
+        everything = Follower(self._resolver, runs_imports=self._runs_imports, follows_all=True)
+        for file in code_files(self._resolver.root):
+            if file.suffix == ".py":
+                with suppress(SyntaxError, ValueError):
+                    module = self._resolver.module(file)
+                    everything.follow(module, _defined(module))
+        self.packages |= everything.packages
+        self.inputs |= everything.inputs
+        self.unproven |= everything.unproven
 
     def _widen(self, reason: str, *, is_textual: bool = False) -> None:
         self.dynamic.add(f"{self._where} uses {reason}")
@@ -386,6 +471,15 @@ class Follower:
                     name = self._resolver.absolute(module, written)
                     if name and not self._resolver.is_in_project(name):
                         self._record(self._resolver.outside(name))
+
+
+def _defined(module: Module) -> list[str]:
+    """Return the names that a module binds otherwise than by importing them."""
+    return [
+        name
+        for name, statements in module.bindings.items()
+        if not all(isinstance(s.node, ast.Import | ast.ImportFrom) for s in statements)
+    ]
 
 
 def _order(module: Module, names: set[str], effects: list[Statement]) -> list[str]:

@@ -7,7 +7,7 @@ Nothing is imported or run.
 import ast
 import symtable
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -150,7 +150,29 @@ class Statement:
                     values.setdefault(target, []).append(value)
                 case ast.arg(arg=target) | ast.Name(id=target, ctx=ast.Store() | ast.Del()):
                     values.setdefault(target, []).append(None)
+                case (
+                    ast.ExceptHandler(name=str(target))
+                    | ast.MatchAs(name=str(target))
+                    | ast.MatchStar(name=str(target))
+                    | ast.MatchMapping(rest=str(target))
+                ):
+                    values.setdefault(target, []).append(None)
+                case ast.FunctionDef(name=target) | ast.ClassDef(name=target):
+                    if part is not self.node:
+                        values.setdefault(target, []).append(None)
         return values
+
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """Return the names of the functions that are defined inside it."""
+        inner = (node for node in ast.walk(self.node) if node is not self.node)
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        return frozenset(node.name for node in inner if isinstance(node, kinds))
+
+    @cached_property
+    def assigned_attributes(self) -> frozenset[str]:
+        """Return the attributes that it assigns, or that `setattr` does; `*` for computed names."""
+        return frozenset(_assigned_attributes(self._nodes))
 
     def nodes(self) -> Iterator[ast.AST]:
         """Iterate over its syntax, top down, without declaring decorators and docstrings."""
@@ -249,7 +271,18 @@ def _quoted_uses(nodes: Iterator[ast.AST]) -> Iterator[Use]:
             if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
                 with suppress(SyntaxError):
                     parsed = ast.parse(annotation.value, mode="eval")
-                    yield from (Use(n.id) for n in ast.walk(parsed) if isinstance(n, ast.Name))
+                    yield from _dotted_uses(parsed)
+
+
+def _dotted_uses(parsed: ast.AST) -> Iterator[Use]:
+    inner: set[ast.AST] = set()
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Attribute):
+            inner.add(node.value)
+        if isinstance(node, ast.Attribute | ast.Name) and node not in inner:
+            name, *attributes = dotted_name(node) or ("",)
+            if name:
+                yield Use(name, tuple(attributes))
 
 
 def _class_imports(nodes: Iterator[ast.AST]) -> Iterator[Use]:
@@ -314,6 +347,20 @@ def _global_names(table: symtable.SymbolTable) -> set[str]:
 def _free_names(table: symtable.SymbolTable) -> set[str]:
     names = {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
     return names.union(*map(_free_names, table.get_children()))
+
+
+def _assigned_attributes(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        match node:
+            case ast.Attribute(attr=name, value=ast.Name(id=owner), ctx=ast.Store()):
+                if owner not in {"self", "cls"}:
+                    yield name
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                yield name
+            case ast.Name(id="setattr"):
+                yield "*"
 
 
 def _written(node: ast.stmt) -> set[str]:

@@ -37,6 +37,7 @@ _OPENERS = frozenset(
         *("os.fwalk", "os.path.islink", "os.getxattr", "gettext.translation", "gettext.find"),
         *("mailbox.mbox", "mailbox.Maildir", "mimetypes.read_mime_types", "xml.dom.pulldom.parse"),
         *("pyarrow.parquet.ParquetDataset", "pyarrow.ipc.RecordBatchFileReader"),
+        *("zipfile.is_zipfile", "tarfile.is_tarfile"),
         *("openpyxl.load_workbook", "onnxruntime.InferenceSession", "h5py.File", "netCDF4.Dataset"),
     }
 )
@@ -85,19 +86,41 @@ class OpenedFiles:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
+        self._names: dict[Statement, set[str]] = {}
 
     def files(self, module: Module, statement: Statement) -> Iterator[Path]:
         """Yield the files that a statement names, and the folders that it lists."""
         folding = Folding(self._resolver, module, statement)
         folders = (module.file.parent, self._resolver.root)
+        opening: set[str] = set()
         for node in statement.nodes():
             if isinstance(node, ast.Constant | ast.BinOp | ast.Call | ast.JoinedStr):
                 path = folding.fold(node)
                 yield from (file for file in _existing(path, *folders) if file.is_file())
             if isinstance(node, ast.Call):
+                folding.names.clear()
                 opened = _opened(folding, node)
+                if opened is not None:
+                    opening |= folding.names
                 path = None if opened is None else _without_wildcards(opened.path)
                 yield from _existing(path, Path.cwd(), *folders)
+        self._names[statement] = opening
+
+    def names_of(self, statement: Statement) -> set[str]:
+        """Return the global names from which a statement, looked at before, computes paths."""
+        return self._names.get(statement, set())
+
+    def reads_any(self, module: Module, statement: Statement) -> bool:
+        """Return whether a statement calls, or passes on, a `read` of a computed path."""
+        folding = Folding(self._resolver, module, statement)
+        called = {n.func: n for n in statement.nodes() if isinstance(n, ast.Call)}
+        for node in statement.nodes():
+            if isinstance(node, ast.Attribute) and node.attr == "read":
+                if node not in called:
+                    return True
+                if any(folding.fold(argument) is None for argument in called[node].args[:1]):
+                    return True
+        return False
 
     def unknown(self, module: Module, statement: Statement) -> Iterator[str]:
         """Yield descriptions of what a statement reads from a place that its source hides."""
@@ -141,6 +164,11 @@ def _opened(folding: Folding, call: ast.Call) -> Opened | None:
             return Opened(folding.fold(opened)) if is_path else None
         case _:
             return None
+
+
+def is_opener(called: str) -> bool:
+    """Return whether a name is one whose files are looked for here."""
+    return _reads(called) or called in _RESOURCES | _FILE_TIMES or called in _METHOD_CALLERS
 
 
 def _reads(called: str) -> bool:

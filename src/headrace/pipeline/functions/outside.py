@@ -7,11 +7,14 @@ nothing proves to be unchanged.
 
 import ast
 import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
+
+from headrace.pipeline.functions.standard_library import within_other
 
 
 class Reach(StrEnum):
@@ -30,7 +33,13 @@ ENVIRONMENT = frozenset(
 IMPORTERS = frozenset({"importlib.import_module", "__import__"})
 """With a literal name, they are imports; otherwise they are dynamic."""
 
-VALUES = {"sys.platform": sys.platform, "os.name": os.name, "sys.byteorder": sys.byteorder}
+VALUES = {
+    "sys.platform": sys.platform,
+    "os.name": os.name,
+    "sys.byteorder": sys.byteorder,
+    **dict.fromkeys(("sys.version", "sys.version_info", "sys.hexversion"), sys.version),
+    "sys.implementation": f"{sys.implementation.name} {sys.version}",
+}
 """Facts about the machine that can be part of a fingerprint."""
 
 _CLOCK, _CHANCE = "the clock", "chance"
@@ -40,7 +49,6 @@ _MACHINE = "the machine that it runs on"
 _DYNAMIC = frozenset(
     {
         *("exec", "eval", "compile", "globals", "locals", "vars", "__import__", "__builtins__"),
-        *("__spec__", "__loader__"),
         *("builtins", "importlib", "runpy", "imp", "pkgutil", "zipimport", "site"),
         *("sys.modules", "sys.path", "sys.meta_path", "sys.path_hooks", "sys.setprofile"),
         *("sys.settrace", "gc", "pickle", "marshal", "shelve", "dill", "cloudpickle", "copyreg"),
@@ -74,6 +82,7 @@ _FOREIGN = {
             *("pyspark.sql.functions.monotonically_increasing_id", "os.getrandom"),
             *("pyspark.sql.functions.spark_partition_id", "pyspark.sql.functions.randstr"),
             *("pyspark.sql.functions.uniform", "pyspark.sql.functions.input_file_name"),
+            *("numpy.empty", "numpy.empty_like", "torch.rand", "torch.randn", "torch.randint"),
         ),
         _CHANCE,
     ),
@@ -114,12 +123,21 @@ _FOREIGN = {
             *("os.path.expandvars", "platform", "getpass", "pwd", "grp", "tempfile", "resource"),
             *("sys.argv", "sys.stdin", "sys.flags", "sys.executable", "sys.getsizeof"),
             *("input", "psutil", "threading.get_ident", "pathlib.Path.home"),
-            *("pathlib.Path.cwd", "locale", "sys.getrefcount"),
+            *("pathlib.Path.cwd", "locale", "sys.getrefcount", "pyarrow.cpu_count"),
+            *("pyarrow.total_allocated_bytes", "pyarrow.default_memory_pool", "breakpoint"),
+            *("hashlib.algorithms_available", "zlib.ZLIB_RUNTIME_VERSION"),
+            *("pyarrow.io_thread_count", "pyarrow.system_memory_pool", "__main__"),
         ),
         _MACHINE,
     ),
     **dict.fromkeys(("importlib.metadata", "pkg_resources"), "the packages that are installed"),
-    **dict.fromkeys(("pkgutil.get_data", "linecache.getline", "linecache.getlines"), "a file"),
+    **dict.fromkeys(
+        (
+            *("pkgutil.get_data", "linecache.getline", "linecache.getlines", "__loader__"),
+            *("__spec__", "importlib.machinery", "importlib.util", "importlib.abc"),
+        ),
+        "a file",
+    ),
 }
 _CLASSES = frozenset({"pathlib.Path", "os.environ"})
 
@@ -143,14 +161,23 @@ _CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
 _CLOCK_TEXTS = frozenset({"now", "today"})
 _CLOCK_READERS = frozenset({"numpy", "pandas", "polars", "dateutil"})
 """The packages that convert the texts `now` and `today` to the current time."""
+_CHANCE_METHODS = {
+    "sample": frozenset({"pandas", "polars"}),
+    "shuffle": frozenset({"polars"}),
+    "samples": frozenset({"statistics"}),
+    "rvs": frozenset({"scipy"}),
+}
+"""The methods of objects of some packages that choose at random unless they are given a seed."""
+_SEEDS = frozenset({"random_state", "seed"})
+_SQL_OUTSIDE = re.compile(r"random|'now'|current_|attach|readfile", re.IGNORECASE)
 _LOCAL_TIMES = {"astimezone": 0, "timestamp": 0, "fromtimestamp": 1, "mktime": 1}
 """The methods that use the local time zone if they have no more arguments than this."""
 LOCAL_ZONE = "the local time zone"
 
 DYNAMIC_ATTRIBUTES = frozenset(
     {
-        *("__globals__", "__builtins__", "__subclasses__", "__code__", "__closure__"),
-        *("__loader__", "__spec__", "f_globals", "f_back", "f_locals"),
+        *("__globals__", "__subclasses__", "__code__", "__closure__"),
+        *("f_globals", "f_back", "f_locals"),
     }
 )
 TEXTUAL_ATTRIBUTES = frozenset(
@@ -159,6 +186,17 @@ TEXTUAL_ATTRIBUTES = frozenset(
         *("__traceback__", "__cached__"),
     }
 )
+FOREIGN_ATTRIBUTES = {
+    "__hash__": _CHANCE,
+    "__builtins__": "any name of Python",
+    "f_builtins": "any name of Python",
+    "__loader__": "a file",
+    "__spec__": "a file",
+}
+"""The attributes of any object through which its outside is reached."""
+FOREIGN_TEXTS = frozenset({"__builtins__", "__import__", "__loader__"})
+"""The texts by which code that is found dynamically reaches the outside."""
+_COMPUTE_CALLERS = frozenset({"pyarrow.compute.call_function", "pyarrow.compute.get_function"})
 
 
 def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] | None:
@@ -172,9 +210,10 @@ def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] 
         literal: The string that it is called with, if that is written out.
     """
     parts = dotted.split(".")
-    is_clock_text = literal is not None and literal.casefold() in _CLOCK_TEXTS
-    if parts[-1] in _CLOCK_METHODS or (is_clock_text and parts[0] in _CLOCK_READERS):
+    if parts[-1] in _CLOCK_METHODS:
         return Reach.FOREIGN, _CLOCK
+    if dotted in _COMPUTE_CALLERS and literal in {None, "random"}:
+        return Reach.FOREIGN, _CHANCE
     for end in range(len(parts), 0, -1):
         name = ".".join(parts[:end])
         if name in _FOREIGN:
@@ -183,20 +222,34 @@ def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] 
             return Reach.TEXTUAL, name
         if name in _DYNAMIC and not dotted.startswith("importlib.resources"):
             return Reach.DYNAMIC, name
+    return _judge_value(dotted, literal)
+
+
+def _judge_value(dotted: str, literal: str | None) -> tuple[Reach, str] | None:
+    """Return what follows from a name as a value, from which others are reached."""
     if dotted in _FOREIGN_MODULES:
         return Reach.FOREIGN, f"any name of {dotted}, such as {_FOREIGN_MODULES[dotted]}"
     if dotted in _DYNAMIC_MODULES:
         return Reach.DYNAMIC, f"any name of {dotted}, such as {_DYNAMIC_MODULES[dotted]}"
+    if (inner := within_other(dotted)) is not None:
+        return judge_name(inner, literal=literal)
+    if not {"__dict__", "__getattribute__"}.isdisjoint(dotted.split(".")):
+        return Reach.FOREIGN, f"any name of {dotted.partition('.')[0]}"
     return None
 
 
-def clock_method(node: ast.AST) -> ast.expr | None:
-    """Return the method that a call calls if it is named like those that read the clock."""
+def clock_method(node: ast.AST, own: Container[str] = ()) -> ast.expr | None:
+    """Return the method that a call calls if it is named like those that read the clock.
+
+    Args:
+        node: The syntax.
+        own: The methods that the surrounding class defines itself.
+    """
     match node:
         case ast.Call(
             func=ast.Attribute(value=value, attr=name) as method, args=given, keywords=options
         ):
-            is_own = isinstance(value, ast.Name) and value.id in {"self", "cls"}
+            is_own = name in own and isinstance(value, ast.Name) and value.id in {"self", "cls"}
             is_clock = name in _CLOCK_METHODS and len(given) + len(options) <= 1
             return method if is_clock and not is_own else None
         case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
@@ -206,6 +259,26 @@ def clock_method(node: ast.AST) -> ast.expr | None:
             return node if is_caller and name in _CLOCK_METHODS else None
         case _:
             return None
+
+
+def clock_text(node: ast.AST, packages: Container[str]) -> str | None:
+    """Return a text that one of some packages converts to the current time; None for others."""
+    match node:
+        case ast.Constant(value=str(text)) if text.casefold() in _CLOCK_TEXTS:
+            return text if any(package in packages for package in _CLOCK_READERS) else None
+    return None
+
+
+def chance_text(node: ast.AST, packages: Container[str]) -> str | None:
+    """Return the method, or the SQL, that chooses at random or reads more; None for others."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), keywords=options):
+            is_seeded = any(option.arg in _SEEDS for option in options)
+            makers = _CHANCE_METHODS.get(name, frozenset())
+            return name if not is_seeded and any(maker in packages for maker in makers) else None
+        case ast.Constant(value=str(text)) if "sqlite3" in packages:
+            return text if _SQL_OUTSIDE.search(text) else None
+    return None
 
 
 def uses_local_zone(node: ast.AST) -> bool:
