@@ -89,9 +89,28 @@ def test_the_commits_after_the_state_are_replayed(table: Path, version: int) -> 
     assert paths(table) == ["c", "d", "e"]
 
 
-def test_an_older_version_than_the_state_is_read_from_the_log(table: Path) -> None:
+def test_an_older_version_than_all_states_is_read_from_the_log(table: Path) -> None:
     write_state(table, HISTORY, 3)
     assert paths(table, version=1) == ["b", "c"]
+    assert "state" not in str(headrace.Table(str(table)).snapshot(1).scan().decision)
+
+
+@pytest.mark.parametrize("has_hint", [True, False])
+@pytest.mark.parametrize("place", ["beside", "elsewhere"])
+def test_an_older_version_is_read_from_the_newest_state_before_it(
+    table: Path, tmp_path_factory: pytest.TempPathFactory, place: str, *, has_hint: bool
+) -> None:
+    for version in (0, 1, 3):
+        write_state(table, HISTORY, version)
+    state = None
+    if place == "elsewhere":
+        state = str(tmp_path_factory.mktemp("far") / "state")
+        (table / ROOT).rename(state)
+    if has_hint:  # a checkpoint hint makes the listing begin at its version
+        (table / "_delta_log" / "_last_checkpoint").write_text('{"version": 2, "size": 1}')
+    snapshot = headrace.Table(str(table), state=state).snapshot(2)
+    assert "state 1" in str(snapshot.scan().decision)
+    assert sorted(file.path for file in snapshot.scan()) == ["b", "c", "d"]
 
 
 @pytest.mark.parametrize(

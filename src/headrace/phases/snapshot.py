@@ -23,9 +23,22 @@ from headrace.metrics.event import ChecksumIgnored, Event, HintIgnored
 from headrace.phases.checkpoint import scan_checkpoint
 from headrace.phases.phase import Consume, Phase, Terminus
 from headrace.phases.recovery import contradiction, reason_without_prefix, recover
-from headrace.phases.state_base import choose_state, first_to_list, hinted_version
+from headrace.phases.state_base import (
+    choose_state,
+    first_to_list,
+    hinted_version,
+    newest_state,
+)
 from headrace.plan.batch import Batch
-from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument, ScanJson
+from headrace.plan.node import (
+    Chain,
+    FirstOfEach,
+    ListFiles,
+    ListTree,
+    Node,
+    ReadDocument,
+    ScanJson,
+)
 from headrace.protocol.action import Checksum, LastCheckpoint, Metadata, Protocol
 from headrace.protocol.column_mapping import table_schema
 from headrace.protocol.feature import check_readable, is_catalog_managed
@@ -72,26 +85,55 @@ class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """List from the version in the hint, or everything."""
-        table, version = self.request.table, self.request.version
         documents = {document.path: document.content for document in self.documents(data)}
-        state = hinted_version(self.request.state_root, documents, version=version)
-        content = documents.get(HINT_PATH)
+        request = self.request
+        state = hinted_version(request.state_root, documents)
+        listing = self._listing(documents.get(HINT_PATH))
+        if state is None or request.state_root is None:
+            return listing
+        if request.version is not None and state > request.version:
+            return ListStates(root=request.state_root, version=request.version, listing=listing)
+        return listing.from_state(state)
+
+    def _listing(self, content: bytes | None) -> "ListLog":
+        """List from the checkpoint that the hint names, if it is not too new."""
+        table, version = self.request.table, self.request.version
         if content is None:
-            return ListLog(request=self.request, state_version=state)
+            return ListLog(request=self.request)
         try:
             hint = msgspec.json.decode(content, type=LastCheckpoint)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             event = HintIgnored(table=table, reason=f"it cannot be decoded ({error})")
-            return ListLog(request=self.request, state_version=state, events=(event,))
+            return ListLog(request=self.request, events=(event,))
         if 0 < hint.version <= (hint.version if version is None else version):
-            start = first_to_list(hint.version, state)
-            return ListLog(request=self.request, start=start, state_version=state)
-        return ListLog(request=self.request, state_version=state)
+            return ListLog(request=self.request, start=hint.version)
+        return ListLog(request=self.request)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """Ignore a hint that cannot be read."""
         event = HintIgnored(table=self.request.table, reason=str(error))
         return ListLog(request=self.request, events=(event,))
+
+
+class ListStates(Consume[TableVersion], frozen=True, kw_only=True):
+    """Lists the states of a table whose newest state is newer than the requested version."""
+
+    root: str
+    version: int
+    listing: "ListLog"
+    """The next phase."""
+
+    def plan(self) -> Node:
+        """List the folder of the states."""
+        return ListTree(directory=self.root)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """List the log from the newest state that is old enough."""
+        return self.listing.from_state(newest_state(self.listed(data), version=self.version))
+
+    def failed(self, error: HeadraceError) -> Phase[TableVersion]:  # noqa: ARG002
+        """Use no state."""
+        return self.listing
 
 
 class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
@@ -100,7 +142,12 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
     request: SnapshotRequest
     start: int = 0
     state_version: int | None = None
-    """The version of the newest state, according to its hint."""
+    """The version of the state to use, according to the hint or a listing."""
+
+    def from_state(self, version: int | None) -> "ListLog":
+        """List from a state on, too; None: there is none."""
+        start = first_to_list(self.start, version) if self.start else 0
+        return replace(self, start=start, state_version=version)
 
     def plan(self) -> Node:
         """List the names from the first name of the starting version on."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from headrace.errors import HeadraceError, UnsafePathError
 from headrace.log.segment import LogIndex, Segment
 from headrace.log.state import State
-from headrace.log.state_name import hint_path, state_path
+from headrace.log.state_name import STATE_FILE, hint_path, parse_state_directory, state_path
 from headrace.metrics.event import StateAbandoned
 from headrace.phases.phase import Consume, Phase
 from headrace.phases.recovery import STATE_FAILURES, reason_without_prefix
@@ -42,10 +42,8 @@ class Resumable(Protocol[T_co]):
         """Return the phase to continue with, on a segment whose base is a state."""
 
 
-def hinted_version(
-    root: str | None, documents: Mapping[str, bytes], *, version: int | None
-) -> int | None:
-    """Return the version of the hinted state, if it is usable for `version` (None: the newest)."""
+def hinted_version(root: str | None, documents: Mapping[str, bytes]) -> int | None:
+    """Return the version of the state that the hint names; None without a usable hint."""
     content = None if root is None else documents.get(hint_path(root))
     if content is None:
         return None
@@ -53,7 +51,18 @@ def hinted_version(
         hinted = msgspec.json.decode(content, type=LastCheckpoint).version
     except _UNDECODABLE:
         return None
-    return hinted if 0 <= hinted <= (hinted if version is None else version) else None
+    return hinted if hinted >= 0 else None
+
+
+def newest_state(files: Sequence[LogFile], *, version: int) -> int | None:
+    """Return the version of the newest of the listed states that is not newer than `version`."""
+    folders = (file.path.rsplit("/", 2) for file in files)
+    versions = (
+        parse_state_directory(names[-2])
+        for names in folders
+        if len(names) > 1 and names[-1] == STATE_FILE
+    )
+    return max((v for v in versions if v is not None and v <= version), default=None)
 
 
 def first_to_list(checkpoint_version: int, state_version: int | None) -> int:
