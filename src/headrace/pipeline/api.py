@@ -158,7 +158,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             full_refresh: Run all selected views, and rewrite their outputs.
             analyse: Record the metrics of the physical plans.
             run_id: The id of the run; by default a new one. A retry under the same id does not
-                write anything twice.
+                write anything twice; what has changed since the first try runs again.
             bundle: The id of a stored bundle, or a prefix of it, to run as it was planned: its
                 SQL over its files, whatever the project says now. Functions must be unchanged.
             session: A Spark session; by default the running one, or a local one.

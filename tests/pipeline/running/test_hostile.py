@@ -26,7 +26,7 @@ from headrace.pipeline.output.staged import parquet_files
 from headrace.pipeline.place import Place
 from headrace.pipeline.runners.datafusion.file import write_rows
 from headrace.storage.local import LocalStore
-from tests.pipeline.embedded import run, statuses
+from tests.pipeline.embedded import rows, run, statuses
 from tests.pipeline.shop import append_weather, edit, write_shop
 
 
@@ -54,6 +54,19 @@ def test_a_retry_under_the_same_run_id_appends_nothing_twice(shop: Path) -> None
     assert statuses(again)["dice"] == "skipped"
     assert "nightly-7" in again.views["dice"].reason
     assert statuses(run(shop, run_id="nightly-8"))["dice"] == "ran"
+
+
+@pytest.mark.parametrize("query", ["SELECT count(*) AS n FROM weather", "SELECT random() AS n"])
+def test_a_run_id_that_is_used_again_hides_no_change(shop: Path, query: str) -> None:
+    view = shop / "views" / "forecast.sql"
+    view.write_text(f"-- @materialise output\n{query}\n")
+    run(shop, run_id="nightly", select=["forecast"]).check()
+    view.write_text(f"-- @materialise output\n{query.replace(' AS', ' + 7 AS')}\n")
+    run(shop, run_id="nightly", select=["forecast"]).check()
+    assert rows(shop, "forecast")[0]["n"] >= 7
+    append_weather(shop, day=2)
+    again = run(shop, run_id="nightly", select=["forecast"])
+    assert statuses(again)["forecast"] == ("ran" if "count" in query else "skipped")
 
 
 def test_a_table_that_no_run_has_written_is_not_overwritten(shop: Path) -> None:

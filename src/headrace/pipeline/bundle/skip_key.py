@@ -80,6 +80,10 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
             parts["computation"] = self.computation
         return content_hash(parts)
 
+    def defines(self, newer: "KeyParts") -> bool:
+        """Return whether another key is that of the same view, perhaps over other sources."""
+        return self.definition_key() == newer.definition_key()
+
     def skip_key(self) -> str | None:
         """Return the skip key; None if the view must run every time."""
         if self.volatile:

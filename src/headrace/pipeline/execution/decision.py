@@ -230,6 +230,9 @@ class Decider:
     def _find_unrecorded(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
         if plan.header.materialise is not Materialise.OUTPUT:
             return None
+        last = self._last.get(plan.name)
+        if last is not None and last.run == self._run and not last.plan.key.defines(plan.key):
+            return None  # the id is used again, for another definition of the view
         return find_unrecorded_commit(
             self._outputs / plan.name,
             project=self._bundle.project,

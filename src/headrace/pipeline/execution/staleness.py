@@ -78,7 +78,8 @@ def find_unrecorded_commit(  # noqa: PLR0913  (what identifies the commit)
 ) -> NotedVersion | None:
     """Return the unrecorded commit of a run with the same key, or of an earlier try of this run.
 
-    A view that must run every time has no key: only the id of its run identifies a retry.
+    A view that must run every time has no key: only the id of its run identifies a retry. A view
+    whose key has changed since an earlier try runs again.
     """
     try:
         noted = last_note(table)
@@ -86,8 +87,8 @@ def find_unrecorded_commit(  # noqa: PLR0913  (what identifies the commit)
         return None
     if noted is None or (noted.note.project, noted.note.view) != (project, view):
         return None
-    has_same_key = skip_key is not None and noted.note.skip_key == skip_key
-    if not has_same_key and noted.note.run != run:
+    is_retry = skip_key is not None or noted.note.run == run
+    if noted.note.skip_key != skip_key or not is_retry:
         return None
     stale = why_stale(noted.as_output(table), table, run=noted.note.run, write=write)
     return noted if stale is None else None
