@@ -11,11 +11,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from tests.command import headrace
+
 HEADRACE = [sys.executable, "-m", "headrace"]
-
-
-def headrace(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
 
 
 @pytest.fixture

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import headrace
+
 HEADRACE = [sys.executable, "-m", "headrace"]
-
-
-def headrace(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")

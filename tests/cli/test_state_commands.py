@@ -1,8 +1,6 @@
 """`headrace state` and `headrace sql`, in a separate process."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-HEADRACE = [sys.executable, "-m", "headrace"]
-
-
-def headrace(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
+from tests.command import headrace
 
 
 def facts(*words: str) -> Any:

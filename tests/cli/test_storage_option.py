@@ -1,25 +1,13 @@
 """Tables in a remote store, from the command line."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from tests.command import headrace
 from tests.emulator.place import SECRET_KEY, Place
-
-
-def headrace(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "headrace", *words],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | variables,
-    )
 
 
 @pytest.fixture(scope="module")
