@@ -34,6 +34,16 @@ INFOS = st.builds(
     sha256=st.none() | TEXTS,
     min_added_at_timestamp=st.none() | LONGS,
 )
+
+
+def as_stored(state: StateManifest) -> StateManifest:
+    """Return a state that names each manifest once and has no more files than entries."""
+    manifests = tuple({info.path: info for info in state.manifests}.values())
+    entries = sum(info.num_entries for info in manifests)
+    num_files = min(state.num_files, entries)
+    return msgspec.structs.replace(state, manifests=manifests, num_files=num_files)
+
+
 STATES = st.builds(
     StateManifest,
     state_version=COUNTS,
@@ -51,7 +61,7 @@ STATES = st.builds(
     ).map(tuple),
     commit_id=st.none() | TEXTS,
     anchor=st.none() | TEXTS,
-)
+).map(as_stored)
 
 
 def state(**fields: object) -> StateManifest:

@@ -241,6 +241,19 @@ def test_a_damaged_state_is_rewritten(tmp_path: Path) -> None:
     assert state_files(tmp_path) == scanned(tmp_path)
 
 
+@pytest.mark.parametrize("lost", ["missing", "older"])
+def test_a_sync_repairs_the_hint_that_an_interrupted_one_left(tmp_path: Path, lost: str) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1)]])
+    hint = tmp_path / "_headrace" / "_last_checkpoint"
+    Table(str(tmp_path)).state.sync()
+    before = hint.read_bytes()
+    write_more(tmp_path, 1, [add("b", size=2)])
+    Table(str(tmp_path)).state.sync()
+    hint.unlink() if lost == "missing" else hint.write_bytes(before)
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.UNCHANGED
+    assert Table(str(tmp_path)).snapshot().scan().decision.state_version == 1
+
+
 def test_new_metadata_causes_a_full_sync(tmp_path: Path) -> None:
     write_history(tmp_path, [[*opening(), add("a", size=1)]])
     Table(str(tmp_path)).state.sync()

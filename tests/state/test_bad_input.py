@@ -113,12 +113,33 @@ def test_an_unknown_format_version_is_refused(table: Path) -> None:
         scan(table)
 
 
+def test_a_newer_protocol_version_is_refused(table: Path) -> None:
+    change_state(table, protocol_version=5)
+    with pytest.raises(UnsupportedStateError, match="protocol version is 5"):
+        scan(table)
+
+
+def test_a_manifest_that_is_named_twice_is_damage(table: Path) -> None:
+    state: StateManifest = decode_state((table / STATE).read_bytes(), path="s")
+    change_state(table, manifests=(*state.manifests, state.manifests[0]))
+    with pytest.raises(CorruptStateError, match="names a manifest twice"):
+        scan(table)
+
+
+def test_a_state_that_lacks_manifests_is_damage(table: Path) -> None:
+    state: StateManifest = decode_state((table / STATE).read_bytes(), path="s")
+    change_state(table, manifests=state.manifests[1:])
+    with pytest.raises(CorruptStateError, match=r"records 10 files, but .* 8 entries"):
+        scan(table)
+
+
 @pytest.mark.parametrize(
     "path", ["../x.avro", "manifests/../../x.avro", "/etc/passwd", "file:///x", "a//b", ""]
 )
 def test_a_path_that_leads_out_of_the_log_is_refused(table: Path, path: str) -> None:
     state: StateManifest = decode_state((table / STATE).read_bytes(), path="s")
-    change_state(table, manifests=(msgspec.structs.replace(state.manifests[0], path=path),))
+    first, *others = state.manifests
+    change_state(table, manifests=(msgspec.structs.replace(first, path=path), *others))
     with pytest.raises(UnsafePathError):
         scan(table)
 

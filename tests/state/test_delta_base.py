@@ -233,8 +233,9 @@ def lose_state(table: Path) -> None:
 def lead_outside(table: Path) -> None:
     path = write_state(table, HISTORY, 2)
     state: StateManifest = decode_state(path.read_bytes(), path="s")
-    outside = tuple(msgspec.structs.replace(m, path="../x.avro") for m in state.manifests)
-    put_state(table / ROOT, msgspec.structs.replace(state, manifests=outside))
+    first, *others = state.manifests
+    outside = msgspec.structs.replace(first, path="../x.avro")
+    put_state(table / ROOT, msgspec.structs.replace(state, manifests=(outside, *others)))
 
 
 @pytest.mark.parametrize(

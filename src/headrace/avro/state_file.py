@@ -11,7 +11,12 @@ from headrace.avro.container import SYNC_BYTES, RawBlock, read_header, split_blo
 from headrace.avro.record import decode_block, encode_records
 from headrace.errors import CorruptStateError, UnsupportedStateError
 from headrace.protocol.state import StateManifest
-from headrace.protocol.state_schema import FORMAT_VERSION, STATE_MANIFEST_SCHEMA, Schema
+from headrace.protocol.state_schema import (
+    FORMAT_VERSION,
+    PROTOCOL_VERSION,
+    STATE_MANIFEST_SCHEMA,
+    Schema,
+)
 
 DIGEST_KEY = "headrace.sha256"
 """The header entry that contains the digest; other writers do not write it."""
@@ -65,7 +70,16 @@ def _checked(record: Any, path: str) -> StateManifest:
         state = msgspec.convert(record, StateManifest)
     except msgspec.ValidationError as error:
         raise CorruptStateError(path=path, reason=f"it is not a state: {error}") from error
+    if state.protocol_version > PROTOCOL_VERSION:
+        reason = f"its protocol version is {state.protocol_version}; this reader supports up to "
+        raise UnsupportedStateError(path=path, reason=f"{reason}{PROTOCOL_VERSION}")
     counts = [state.state_version, state.num_files, state.total_bytes]
     if min(*counts, *(info.num_entries for info in state.manifests), 0) < 0:
         raise CorruptStateError(path=path, reason="it has negative counts")
+    if len({info.path for info in state.manifests}) != len(state.manifests):
+        raise CorruptStateError(path=path, reason="it names a manifest twice")
+    entries = sum(info.num_entries for info in state.manifests)
+    if entries < state.num_files:
+        reason = f"it records {state.num_files} files, but its manifests have {entries} entries"
+        raise CorruptStateError(path=path, reason=reason)
     return state

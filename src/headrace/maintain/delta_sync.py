@@ -24,7 +24,7 @@ from headrace.errors import (
     InvalidArgumentError,
     InvalidTableError,
 )
-from headrace.maintain.base import Base, Layout, newest_state
+from headrace.maintain.base import Base, Layout, newest_state, read_hint
 from headrace.maintain.build import Build, Built, Change
 from headrace.maintain.cleanup import clean
 from headrace.maintain.compaction import Compaction
@@ -160,6 +160,7 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
         if old.state_version > target.version:
             raise RebuildNeeded(f"state {old.state_version} is newer than version {target.version}")
         if old.state_version == target.version:
+            self._repair_hint(old)
             return SyncResult(
                 version=target.version,
                 kind=SyncKind.UNCHANGED,
@@ -189,6 +190,12 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
             base_version=old.state_version,
             commits_read=target.version - old.state_version,
         )
+
+    def _repair_hint(self, state: StateManifest) -> None:
+        """Write the hint of a state if an interrupted sync did not: scans find states by it."""
+        hint = read_hint(self.store, self.home)
+        if hint is None or hint.version != state.state_version:
+            write_hint(self.store, self.home, hint_of(state))
 
     def full(self, reason: str | None) -> SyncResult:
         """Write the state from all live files."""
