@@ -1,11 +1,14 @@
 """Requests that are small on the wire and large in memory are refused without decompression."""
 
+import gc
 import gzip
 import json
 import re
 import socket
 import subprocess
 import sys
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
-from headrace.errors import MalformedRequestError
+from headrace.errors import MalformedRequestError, RequestTooLargeError
 from headrace.serve.client_error import remote_errors
+from headrace.serve.flight_status import translated
+from headrace.serve.outcome import Refusal
 from headrace.serve.server import RunningServer
-from tests.serve.conftest import Start
+from tests.serve.conftest import TOKEN, Start
 from tests.waiting import wait_until
 
 UNPACKED_BYTES = 50_000_000
@@ -97,6 +102,53 @@ def test_a_compressed_grpc_message_is_refused_and_its_memory_released(
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert refused.value.details().startswith("REQUEST_TOO_LARGE")
     wait_until(lambda: bool(released), within_s=3.0)
+
+
+class Message:
+    """A request, however large."""
+
+
+def test_a_refused_request_is_freed_without_the_garbage_collector() -> None:
+    def refuse(_: Message) -> None:
+        raise RequestTooLargeError(limit_bytes=1)
+
+    message = Message()
+    freed = weakref.ref(message)
+    gc.disable()
+    try:
+        with pytest.raises(pa.ArrowInvalid):
+            translated(refuse, lambda error: Refusal(code="X", message=str(error)))(message)
+        del message
+        assert freed() is None
+    finally:
+        gc.enable()
+
+
+LARGE = "x" * 100_000
+REFUSED_CALLS: dict[str, Callable[[flight.FlightClient], object]] = {
+    "type of an action": lambda client: list(client.do_action((LARGE, b""))),
+    "path": lambda client: client.get_schema(flight.FlightDescriptor.for_path(LARGE)),
+    "criteria": lambda client: list(client.list_flights(LARGE.encode())),
+    "ticket": lambda client: client.do_get(flight.Ticket(LARGE)).read_all(),
+}
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+@pytest.mark.parametrize("call", REFUSED_CALLS.values(), ids=REFUSED_CALLS)
+def test_memory_is_released_after_every_refusal(
+    start: Start,
+    token_file: Path,
+    call: Callable[[flight.FlightClient], object],
+    token: str | None,
+) -> None:
+    server = start(token_file=None if token is None else token_file)
+    released: list[int] = []
+    server.service.slots.release_memory = lambda: released.append(1)  # type: ignore[method-assign]
+    client = flight.connect(f"grpc://127.0.0.1:{server.flight_port}")
+    with pytest.raises((flight.FlightError, pa.ArrowException, OSError)):
+        call(client)
+    client.close()
+    assert released
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is in /proc")

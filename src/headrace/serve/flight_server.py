@@ -190,6 +190,7 @@ class _CallerFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]
         except (UnauthenticatedError, MalformedRequestError) as error:
             access.status = error.code
             self._service.monitor.record(access)
+            self._service.slots.release_memory()  # gRPC buffered the whole request
             raise
         return _Caller(access.caller)
 

@@ -94,7 +94,10 @@ def translated(call: Callable[P, T], explain: Explain) -> Callable[P, T]:
             raise
         except BaseException as error:  # noqa: BLE001  (every error becomes a status)
             refused = flight_error(error, explain)
-        raise refused
+        try:
+            raise refused
+        finally:
+            del refused  # in a cycle with its traceback, it would keep the request in memory
 
     return _nameless(translating)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import msgspec
 import pyarrow as pa
 
-from headrace.errors import HeadraceError, RequestTooLargeError, SnapshotExpiredError
+from headrace.errors import HeadraceError, SnapshotExpiredError
 from headrace.log.name import LOG_DIRECTORY
 from headrace.plan.cancellation import Cancelled
 from headrace.serve.answer import Answer
@@ -23,7 +23,7 @@ from headrace.serve.request import WireRequest
 from headrace.serve.root import Roots
 from headrace.serve.stream_slot import StreamSlots
 from headrace.serve.table_cache import TableCache
-from headrace.serve.ticket import MAX_TICKET_BYTES, Ticket, TicketSigner
+from headrace.serve.ticket import Ticket, TicketSigner
 from headrace.serve.token import Tokens
 from headrace.table import Snapshot
 
@@ -117,8 +117,6 @@ class Service:
             HeadraceError: the request can no longer be answered.
         """
         self.slots.refuse_when_draining()
-        if len(ticket) > MAX_TICKET_BYTES:
-            self.slots.release_memory()  # gRPC buffered all of it before it could be refused
         granted: Ticket = self.tickets.check(ticket, caller=caller)
         snapshot = self._tables.snapshot(granted.request)
         if snapshot.metadata.id != granted.table_id:
@@ -137,8 +135,7 @@ class Service:
             yield
         except HeadraceError as error:
             access.status = error.code
-            if isinstance(error, RequestTooLargeError):
-                self.slots.release_memory()  # gRPC buffered all of it before it could be refused
+            self.slots.release_memory()  # gRPC buffered the whole request, however large
             raise
         except (GeneratorExit, Cancelled):
             access.status = CANCELLED
