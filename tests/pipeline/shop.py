@@ -1,5 +1,6 @@
 """A small project over small Delta tables, in which tests change one thing at a time."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -99,6 +100,16 @@ def write_shop(root: Path) -> Path:
     append_weather(root, day=1)
     append_unread(root)
     return root
+
+
+def replace_views(root: Path, views: Mapping[str, str]) -> None:
+    """Replace all views of a project by these, given as their texts by name."""
+    folder = root / "views"
+    folder.mkdir(exist_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+    for name, text in views.items():
+        (folder / f"{name}.sql").write_text(text)
 
 
 def append_orders(root: Path, *, year: int, count: int) -> None:

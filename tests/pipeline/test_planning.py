@@ -12,6 +12,7 @@ from deltalake import write_deltalake
 from headrace.pipeline import Project, ViewPlan
 from headrace.pipeline.analysis.lint import Hazard
 from headrace.pipeline.analysis.query import parse_query
+from tests.pipeline.shop import replace_views
 
 SCHEMA = pa.schema(
     [
@@ -51,11 +52,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def plan(lake: Path, *, zone: str = "UTC", **views: str) -> dict[str, ViewPlan]:
     (lake / "headrace.toml").write_text(MANIFEST.format(zone=zone))
-    (lake / "views").mkdir(exist_ok=True)
-    for old in (lake / "views").iterdir():
-        old.unlink()
-    for name, sql in views.items():
-        (lake / "views" / f"{name}.sql").write_text(sql)
+    replace_views(lake, views)
     return dict(Project.load(lake).plan().views)
 
 

@@ -24,7 +24,7 @@ from headrace.pipeline.translation.provenance import (
     imported_modules,
 )
 from headrace.pipeline.translation.table_call import TableCall
-from tests.pipeline.shop import write_shop
+from tests.pipeline.shop import replace_views, write_shop
 
 PACKAGE = Path(headrace.__file__).parent
 CODE = sorted((PACKAGE / "pipeline" / "translation").rglob("*.py")) + sorted(
@@ -56,12 +56,9 @@ print(msgspec.json.encode([views, keys, keyed]).decode())
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     root = write_shop(tmp_path / "shop")
-    for file in (root / "views").iterdir():
-        file.unlink()
-    for name, query in VIEWS.items():
-        append = "-- @write append\n-- @append all\n" if name == "log" else ""
-        text = f"-- @materialise output\n{append}{query}\n"
-        (root / "views" / f"{name}.sql").write_text(text)
+    append = {"log": "-- @write append\n-- @append all\n"}
+    texts = {n: f"-- @materialise output\n{append.get(n, '')}{sql}\n" for n, sql in VIEWS.items()}
+    replace_views(root, texts)
     return root
 
 

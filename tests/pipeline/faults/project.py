@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace import Table
-from tests.pipeline.shop import append_orders, append_weather, write_shop
+from tests.pipeline.shop import append_orders, append_weather, replace_views, write_shop
 
 VIEWS = {
     "log": (
@@ -30,10 +30,7 @@ FOREIGN = ("foreign.parquet", "_change_data/foreign.parquet")
 
 def write_project(root: Path) -> Path:
     write_shop(root)
-    for file in (root / "views").iterdir():
-        file.unlink()
-    for name, text in VIEWS.items():
-        (root / "views" / f"{name}.sql").write_text(text)
+    replace_views(root, VIEWS)
     return root
 
 

@@ -19,6 +19,7 @@ from tests.pipeline.shop import (
     compact_orders,
     delete_orders,
     edit,
+    replace_views,
     write_shop,
 )
 
@@ -50,8 +51,6 @@ def projects(draw: st.DrawFn) -> Change:
 
     def write(root: Path) -> None:
         write_shop(root)
-        for file in (root / "views").iterdir():
-            file.unlink()
         views = {
             "first": (
                 f"-- @materialise {staged}\n"
@@ -61,8 +60,7 @@ def projects(draw: st.DrawFn) -> Change:
             "star": f"-- @materialise output\n{star}\n",
             "files": "-- @materialise output\nSELECT a FROM p WHERE a < 10\n",
         }
-        for name, text in views.items():
-            (root / "views" / f"{name}.sql").write_text(text)
+        replace_views(root, views)
         edit(root / "functions.py", "FACTOR = 3", f"{_IMPORTS}FACTOR = 3")
         (root / "factor.txt").write_text("7")
         source = '[sources.p]\nuri = "files"\nkind = "parquet"\nschema = "a BIGINT"\n\n[settings]'

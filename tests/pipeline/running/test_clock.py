@@ -7,28 +7,21 @@ import pytest
 
 from headrace import Table
 from headrace.pipeline import Project
-from tests.pipeline.shop import append_orders, write_shop
+from tests.pipeline.shop import append_orders, edit, replace_views, write_shop
 
 ENGINE = "datafusion"
 DAY_NS = 86_400 * 10**9
 VIEWS = {
-    "total": "SELECT sum(amount) AS amount FROM orders",
-    "reader": "SELECT amount FROM total",
+    "total": "-- @materialise output\nSELECT sum(amount) AS amount FROM orders\n",
+    "reader": "-- @materialise output\nSELECT amount FROM total\n",
 }
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     root = write_shop(tmp_path / "shop")
-    for file in (root / "views").iterdir():
-        file.unlink()
-    for name, query in VIEWS.items():
-        write_view(root, name, query)
+    replace_views(root, VIEWS)
     return root
-
-
-def write_view(root: Path, name: str, query: str) -> None:
-    (root / "views" / f"{name}.sql").write_text(f"-- @materialise output\n{query}\n")
 
 
 def amount(root: Path, view: str) -> object:
@@ -52,7 +45,7 @@ def test_a_view_that_is_left_out_is_read_from_the_run_after_the_clock_was_set_ba
     append_orders(shop, year=2024, count=3)
     Project.load(shop).run(engine=ENGINE).check()
     assert amount(shop, "reader") == amount(shop, "total") != before
-    write_view(shop, "reader", "SELECT amount, 1 AS one FROM total")
+    edit(shop / "views" / "reader.sql", "SELECT amount", "SELECT amount, 1 AS one")
     Project.load(shop).run(engine=ENGINE, select=["reader"]).check()
     assert amount(shop, "reader") == amount(shop, "total")
 

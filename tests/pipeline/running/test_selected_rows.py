@@ -6,6 +6,7 @@ import pytest
 
 from headrace.pipeline import Project
 from headrace.pipeline.project.scaffold import write_project
+from tests.pipeline.shop import replace_views
 
 QUOTIENT = "amount / (id - 3) * customer"
 
@@ -24,11 +25,12 @@ QUOTIENT = "amount / (id - 3) * customer"
 def test_a_filter_that_avoids_a_division_by_zero_is_applied_first(tmp_path: Path, sql: str) -> None:
     root = tmp_path / "shop"
     write_project(root)
-    for view in (root / "views").iterdir():
-        view.unlink()
-    (root / "views" / "later.sql").write_text("SELECT * FROM orders WHERE id > 3")
-    (root / "views" / "quotients.sql").write_text(f"SELECT id, {QUOTIENT} AS q FROM orders")
-    (root / "views" / "v.sql").write_text(f"-- @materialise output\n{sql}")
+    views = {
+        "later": "SELECT * FROM orders WHERE id > 3",
+        "quotients": f"SELECT id, {QUOTIENT} AS q FROM orders",
+        "v": f"-- @materialise output\n{sql}",
+    }
+    replace_views(root, views)
     record = Project.load(root).run(engine="datafusion")
     record.check()
     assert record.views["v"].rows == 96

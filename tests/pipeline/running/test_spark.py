@@ -25,7 +25,7 @@ from headrace.pipeline.runners.spark.job_group import SparkExecutions
 from headrace.pipeline.runners.spark.result_digest import digest_written
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.row_digest import digest_batches
-from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
+from tests.pipeline.shop import append_orders, append_weather, edit, replace_views, write_shop
 from tests.spark.test_columns import mapped_table
 from tests.spark.test_deletion_vectors import with_vectors
 
@@ -180,8 +180,6 @@ def test_sources_of_every_kind_give_the_same_rows_on_both_runners(
     with_vectors(root / "lake" / "vectors")
     manifest = (root / "headrace.toml").read_text() + SOURCES
     (root / "headrace.toml").write_text(manifest.replace('"UTC"', '"Europe/Berlin"'))
-    for file in (root / "views").iterdir():
-        file.unlink()
     queries = {
         "all_types": "SELECT * FROM typed",
         "times": "SELECT ts, ntz FROM typed WHERE ts > TIMESTAMP '2024-01-01 12:30:00'",
@@ -190,9 +188,9 @@ def test_sources_of_every_kind_give_the_same_rows_on_both_runners(
         "left": "SELECT p, count(*) AS n, sum(id) AS total FROM vectors GROUP BY p",
         "parts": "SELECT p, ts FROM typed",
     }
-    for name, query in queries.items():
-        by = "-- @partition_by p\n" if name == "parts" else ""
-        (root / "views" / f"{name}.sql").write_text(f"-- @materialise output\n{by}{query}\n")
+    by = {"parts": "-- @partition_by p\n"}
+    views = {n: f"-- @materialise output\n{by.get(n, '')}{sql}\n" for n, sql in queries.items()}
+    replace_views(root, views)
     record = Project.load(root).run(session=spark)
     record.check()
     Project.load(root).replay(record.id, engine="datafusion").check()
