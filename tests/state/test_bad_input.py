@@ -158,6 +158,27 @@ def nested(depth: int) -> Schema:
     return {"type": "record", "name": "FileEntry", "fields": [{"name": "path", "type": kind}]}
 
 
+def record(name: str, *kinds: object) -> Schema:
+    fields = [{"name": f"f{number}", "type": kind} for number, kind in enumerate(kinds)]
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def doubling(levels: int) -> Schema:
+    """Return records that contain the previous one twice; the first is empty."""
+    others = (record(f"r{n}", f"r{n - 1}", f"x.r{n - 1}") for n in range(1, levels))
+    return record("FileEntry", record("r0"), *others)
+
+
+def test_a_recursive_state_is_refused_before_it_is_decoded(table: Path) -> None:
+    schema = record("StateManifest", ["null", "StateManifest"])
+    payload = b"\2" * 200_000 + b"\0"  # it would overflow the stack
+    (table / STATE).write_bytes(
+        header_with(schema) + RawBlock(count=1, payload=payload).framed(b"0" * 16)
+    )
+    with pytest.raises(CorruptStateError, match="recursive"):
+        scan(table)
+
+
 def header_with(schema: Schema) -> bytes:
     return write_header(schema, Codec(CodecName.NONE), b"0" * 16, metadata={})
 
@@ -167,6 +188,8 @@ def header_with(schema: Schema) -> bytes:
     [
         header_with(nested(200)),
         header_with(nested(90)),
+        header_with(record("E", ["null", {"type": "array", "items": "E"}])),
+        header_with(doubling(40)),
         header_with(
             {
                 "type": "record",

@@ -24,6 +24,8 @@ MOST_RECORDS = 1 << 24
 _MAX_KEYS = 1 << 12
 _DEEPEST_SCHEMA = 24
 _MAX_TYPES = 4096
+_DEEPEST_DATA = 64
+_TYPE_KEYS = ("type", "items", "values", "fields")
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,6 +211,8 @@ def _schema(text: bytes, path: str) -> Schema:
         raise CorruptStateError(path=path, reason="its schema is not a record schema")
     if _count_types(schema, _DEEPEST_SCHEMA) > _MAX_TYPES:
         raise CorruptStateError(path=path, reason="its schema is too deep or too wide")
+    if max(_extent(schema, {})) > _MAX_TYPES:
+        raise CorruptStateError(path=path, reason="its schema is recursive or expands too far")
     if _has_zero_byte_items(schema):
         raise CorruptStateError(path=path, reason="its schema has arrays of zero-byte items")
     return schema
@@ -227,6 +231,37 @@ def _count_types(schema: Any, depth: int) -> int:
         if count > _MAX_TYPES:
             break
     return count
+
+
+_UNBOUNDED = (_MAX_TYPES + 1, _MAX_TYPES + 1)
+
+
+def _extent(schema: Any, named: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    """Return the number of types of a schema and their depth, with references expanded.
+
+    fastavro decodes nested records by recursion in C: a record that contains itself could overflow
+    the stack, and records that contain others twice could take forever.
+    """
+    if isinstance(schema, str):
+        return named.get(_short_name(schema), (1, 1))
+    if isinstance(schema, list):
+        parts = [_extent(part, named) for part in schema]
+    elif isinstance(schema, dict):
+        if "fields" in schema:
+            named[_short_name(schema.get("name"))] = _UNBOUNDED  # until it is complete
+        parts = [_extent(schema[key], named) for key in _TYPE_KEYS if key in schema]
+    else:
+        return 1, 1
+    count, depth = 1 + sum(c for c, _ in parts), 1 + max((d for _, d in parts), default=0)
+    if depth > _DEEPEST_DATA:
+        count, depth = _UNBOUNDED
+    if isinstance(schema, dict) and "fields" in schema:
+        named[_short_name(schema.get("name"))] = count, depth
+    return count, depth
+
+
+def _short_name(name: object) -> str:
+    return str(name).rpartition(".")[2]
 
 
 def _has_zero_byte_items(schema: Any) -> bool:
