@@ -41,6 +41,8 @@ EQUAL = {
         ),
         "SELECT * FROM (SELECT k, b FROM everyday) p LEFT SEMI JOIN everyday q USING (b)",
         "SELECT k FROM (everyday JOIN (SELECT k AS kk FROM extreme) q ON k = kk) WHERE kk > 2",
+        "SELECT p.k FROM everyday p CROSS JOIN extreme q ON p.k = q.k",
+        "SELECT k FROM everyday p CROSS JOIN (SELECT k FROM extreme) q USING (k)",
     ],
     "grouping sets": [
         "SELECT b, w, count(*) AS n, sum(i) AS s FROM everyday GROUP BY ROLLUP (b, w)",

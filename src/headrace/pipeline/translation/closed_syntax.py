@@ -4,9 +4,14 @@ The parser is another project's: a later version may store a keyword in a part t
 here. So the table is closed: any form or part that is not listed is refused.
 """
 
+import re
+from decimal import Decimal
+
 from sqlglot import exp
 
+from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.syntax import WRITTEN_TYPE, TypeText
 
 _TAIL = "order limit offset sort distribute cluster"
 FORMS: dict[type[exp.Expr], str] = {
@@ -113,6 +118,8 @@ def check_syntax(tree: exp.Expr) -> None:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
+        if isinstance(node, exp.DataType):
+            _check_types(node)
         if isinstance(node, _OPAQUE):
             continue
         allowed = _ALLOWED.get(type(node))
@@ -122,7 +129,69 @@ def check_syntax(tree: exp.Expr) -> None:
             if value and part not in allowed:
                 word = part.strip("_").replace("_", " ")
                 raise unsupported(node, f"the catalogue has no {type(node).__name__} with {word}")
+        _check_form(node)
         waiting += node.iter_expressions()
+
+
+_PLAIN_TYPES = frozenset(
+    {
+        *("BOOLEAN", "TINYINT", "BYTE", "SMALLINT", "SHORT", "INT", "INTEGER", "BIGINT", "LONG"),
+        *("FLOAT", "REAL", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"),
+        *("STRING", "BINARY", "DECIMAL", "DEC", "NUMERIC", "VOID", "VARIANT"),
+        *("L", "S", "Y", "D", "F", "BD"),  # after a number
+    }
+)
+_SIZED_TYPE = re.compile(
+    r"(DECIMAL|DEC|NUMERIC)\(\d+(,\d+)?\)|(CHAR|CHARACTER|VARCHAR)\(\d+\)"
+    r"|(ARRAY|MAP|STRUCT)<.*>|INTERVAL.*",
+    re.DOTALL,
+)
+_TYPED_LITERALS = frozenset({"DATE", "TIME", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
+
+
+def _check_types(node: exp.DataType) -> None:
+    """Check that a type, and those inside it, have names that Spark knows."""
+    for part in node.find_all(exp.DataType):
+        written = part.meta.get(WRITTEN_TYPE)
+        if not isinstance(written, TypeText):
+            continue
+        text = written.text.upper()
+        if text not in _PLAIN_TYPES and not _SIZED_TYPE.fullmatch(text):
+            raise wrong(part, f"{written.text} is no type of Spark")
+
+
+def _check_form(node: exp.Expr) -> None:
+    """Refuse what the parser accepts and Spark does not."""
+    match node:
+        case exp.Cast() if isinstance(node.this, exp.Literal):
+            written = node.to.meta.get(WRITTEN_TYPE)
+            if isinstance(written, TypeText):
+                _check_literal(node, written)
+        case exp.Literal() if not node.is_string:
+            _check_number(node, t.DOUBLE_LIMIT)
+        case exp.Lateral() if node.args.get("view") and not node.alias:
+            raise wrong(node, "LATERAL VIEW takes a name for its rows")
+
+
+def _check_literal(node: exp.Cast, written: TypeText) -> None:
+    """Check a literal with its type: `DATE '2024-01-01'` or `1.5F`."""
+    text = written.text.upper()
+    if written.start < node.this.meta.get("start", -1) and text not in _TYPED_LITERALS:
+        raise wrong(node, f"Spark has no literals of {written.text}")
+    if text == "F" and not node.this.is_string:
+        _check_number(node.this, t.FLOAT_LIMIT)
+
+
+def _check_number(node: exp.Expr, limit: Decimal) -> None:
+    """Check that the type of a number has its value: DOUBLE with an exponent, else DECIMAL."""
+    value = Decimal(node.name)
+    if "e" in node.name.casefold():
+        if abs(value) > limit:
+            raise wrong(node, "the number is outside the range of its type")
+        return
+    _, digits, exponent = value.as_tuple()
+    if max(len(digits), -int(exponent)) > t.MOST_DIGITS:
+        raise wrong(node, f"the number has more than {t.MOST_DIGITS} digits")
 
 
 def check_argument_count(node: exp.Expr) -> None:

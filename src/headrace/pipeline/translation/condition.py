@@ -151,6 +151,8 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
     tests, results = [], []
     for branch in node.args["ifs"]:
         if base is None:
+            if isinstance(branch.this.unnest(), exp.Null):
+                raise wrong(branch.this, "a condition is a BOOLEAN, not VOID")
             tests.append(three_valued(compiler, branch.this, scope))
         else:
             option = compiler.value(branch.this, scope)

@@ -73,6 +73,9 @@ _KEYWORD_SYNTAX: Mapping[type[exp.Expr], tuple[str, ...]] = {
 """Functions with keywords between their arguments: the function, and the parts in its order."""
 
 
+_NULL = Typed(sql_cast("NULL", t.BOOLEAN), t.BOOLEAN)
+
+
 class Expressions:
     """Compiles the expressions of one query."""
 
@@ -121,17 +124,24 @@ class Expressions:
         Raises:
             Refused: as for `value`, or it is not a condition.
         """
+        condition = self._condition(node, scope)
+        if condition.type == t.VOID:
+            raise wrong(node, "a condition is a BOOLEAN, not VOID")
+        return condition
+
+    def _condition(self, node: exp.Expr, scope: Scope) -> Typed:
+        """Compile a condition or a part of one; NULL alone is VOID."""
         match node:
             case exp.Paren():
-                inner = self.boolean(node.this, scope)
+                inner = self._condition(node.this, scope)
                 self.proofs.check_constant(inner, node)
                 return inner
             case exp.And() if not isinstance(node.parent, exp.And) and mixes_equality(node):
-                return self.boolean(without_null_safe(node), scope)
+                return self._condition(without_null_safe(node), scope)
             case exp.And() | exp.Or():
                 word = "AND" if isinstance(node, exp.And) else "OR"
-                sides = self.boolean(node.left, scope), self.boolean(node.right, scope)
-                both = logical(word, *sides)
+                sides = (self._condition(side, scope) for side in (node.left, node.right))
+                both = logical(word, *(_NULL if s.type == t.VOID else s for s in sides))
                 self.proofs.check_constant(both, node)
                 return both
             case exp.Not() if _is_in_query(node.this.unnest()):
@@ -140,9 +150,7 @@ class Expressions:
                 return in_query(self, node, scope)
             case _:
                 condition = self.value(node, scope)
-        if condition.type == t.VOID:
-            return Typed(sql_cast("NULL", t.BOOLEAN), t.BOOLEAN)
-        if condition.type != t.BOOLEAN:
+        if condition.type not in (t.BOOLEAN, t.VOID):
             raise wrong(node, f"a condition is a BOOLEAN, not {type_text(condition.type)}")
         return condition
 

@@ -194,12 +194,16 @@ def has_aggregate(column: exp.Expr, functions: Catalog) -> bool:
         node = waiting.pop()
         if isinstance(node, exp.Query | exp.Window):
             continue
-        if isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATES:
-            return True
-        if is_project_aggregate(functions, node):
+        if is_aggregate(node, functions):
             return True
         waiting += node.iter_expressions()
     return False
+
+
+def is_aggregate(node: exp.Expr, functions: Catalog) -> bool:
+    """Return whether a node is a call of an aggregate."""
+    is_known = isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATES
+    return is_known or is_project_aggregate(functions, node)
 
 
 def star_of(column: exp.Expr) -> exp.Star | None:

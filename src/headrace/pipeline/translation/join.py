@@ -102,6 +102,7 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
         if _keeps_left_only(word):
             raise wrong(join, "there is no natural semi or anti join")
         using = _common_names(scope.columns, right.columns)
+    word = _with_condition(word, join, using)
     if using:
         on = _using(queries, scope, right.columns, using, join=join)
         return f"{left} {word} {right.text} ON {on}"
@@ -122,6 +123,12 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
 
 def _keeps_left_only(word: str) -> bool:
     return "SEMI" in word or "ANTI" in word
+
+
+def _with_condition(word: str, join: exp.Join, using: Sequence[str]) -> str:
+    """Return the join that DataFusion has: in Spark, a cross join may have a condition."""
+    is_conditional = bool(using) or join.args.get("on") is not None
+    return "INNER JOIN" if word == "CROSS JOIN" and is_conditional else word
 
 
 def _after(columns: Sequence[ScopeColumn], *, is_outer: bool) -> list[ScopeColumn]:

@@ -107,8 +107,15 @@ class Scope(msgspec.Struct):
             return None
         value = self.parent.look_up(parts, node)
         if value is not None:
+            if self.parent.means_alias(parts):
+                raise wrong(node, "a query cannot refer to an alias of the query around it")
             self.is_correlated = True
         return value
+
+    def means_alias(self, parts: Sequence[str]) -> bool:
+        """Return whether a name is an alias and not a column."""
+        name = parts[0].casefold()
+        return name in self.aliases and not any(column.name == name for column in self.columns)
 
     def _local(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
         """Resolve a name among the columns of this scope alone."""

@@ -9,11 +9,17 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiled, Placement, PlainSelect, Queries
 from headrace.pipeline.translation.eager import having, where, with_aggregates
 from headrace.pipeline.translation.generator import is_generator, without_generator
-from headrace.pipeline.translation.grouping import group_by, has_aggregate, star_of
+from headrace.pipeline.translation.grouping import (
+    group_by,
+    has_aggregate,
+    is_aggregate,
+    star_of,
+)
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.order import order_and_limit
@@ -35,9 +41,10 @@ def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled
     )
     node, text = without_generator(queries, node, text, scope)
     before = queries.expressions.windows
-    queries.expressions.windows = {
-        window.name.casefold(): window for window in node.args.get("windows") or ()
-    }
+    named = [(window.name.casefold(), window) for window in node.args.get("windows") or ()]
+    queries.expressions.windows = dict(named)
+    if len(queries.expressions.windows) < len(named):
+        raise wrong(node, "two windows have the same name")
     try:
         compiled = _selected(queries, node, text, scope)
     finally:
@@ -113,6 +120,7 @@ def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, 
             items += _star_columns(star, column, scope)
             continue
         name = output_name(column)
+        _refuse_aliases_inside(column, scope, queries.expressions.functions)
         value = with_aggregates(queries.expressions.value(column.unalias(), scope), scope)
         items.append((name, value))
         if isinstance(column, exp.Alias):
@@ -120,6 +128,18 @@ def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, 
     if not items:
         raise wrong(node, "it selects nothing")
     return items
+
+
+def _refuse_aliases_inside(column: exp.Expr, scope: Scope, functions: Catalog) -> None:
+    """Refuse an alias of the same SELECT list in an aggregate or in a window."""
+    for name in column.find_all(exp.Column):
+        if len(name.parts) > 1 or not scope.means_alias([name.name]):
+            continue
+        above = name.parent
+        while above is not None and not isinstance(above, exp.Query):
+            if isinstance(above, exp.Window) or is_aggregate(above, functions):
+                raise wrong(name, "Spark has no alias of the same list in a window or an aggregate")
+            above = above.parent
 
 
 def _star_columns(star: exp.Star, column: exp.Expr, scope: Scope) -> list[tuple[str, Typed]]:

@@ -5,8 +5,9 @@ stays a call; only forms with their own syntax become nodes.
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
@@ -17,6 +18,16 @@ _SPECIAL_SYNTAX = frozenset(
     {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 )
 _BOUNDED_TEXT = frozenset({exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR})
+WRITTEN_TYPE = "written_type"
+"""The key of a type's `TypeText` in the metadata of its node."""
+
+
+class TypeText(NamedTuple):
+    """A type as the author wrote it."""
+
+    text: str
+    """Its tokens, without blanks."""
+    start: int
 
 
 class SparkText(Spark):
@@ -50,11 +61,20 @@ class SparkText(Spark):
         ) -> exp.Expr | None:
             """Parse a type; CHAR and VARCHAR are STRING outside of schemas.
 
-            sqlglot's own implementation parses two type names for each type.
+            sqlglot's own implementation parses two type names for each type. It also takes names
+            of other databases, so the text of each type is kept for a check.
             """
+            first = self._index
             parsed = Parser._parse_types(  # noqa: SLF001  (what Hive's parser builds on)
                 self, check_func, schema, allow_identifiers, with_collation
             )
+            if isinstance(parsed, exp.DataType):
+                tokens = self._tokens[first : self._index]
+                written = "".join(
+                    f"`{token.text}`" if token.token_type is TokenType.IDENTIFIER else token.text
+                    for token in tokens
+                )
+                parsed.meta[WRITTEN_TYPE] = TypeText(written, self._tokens[first].start)
             if parsed is not None and not schema:
                 for node in parsed.find_all(exp.DataType):
                     if node.this in _BOUNDED_TEXT:
@@ -96,6 +116,17 @@ class _CallText(SparkText):
             if name != "TRANSFORM"
         }
 
+        def _parse_csv(
+            self,
+            parse_method: Callable[[], Any],
+            sep: TokenType = TokenType.COMMA,
+        ) -> list[Any]:
+            """Refuse a separator without an item after it, which sqlglot drops."""
+            items = super()._parse_csv(parse_method, sep)
+            if items and self._prev.token_type is sep:
+                self.raise_error("nothing follows the comma", self._prev)
+            return items
+
         def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
             """Refuse pipes: sqlglot rewrites them by rules that are not Spark's."""
             del query
@@ -105,7 +136,12 @@ class _CallText(SparkText):
 
 def parse_calls(sql: str) -> exp.Expr:
     """Parse a query that is already known to be valid."""
-    trees = _CallText().parser().parse(list(tokenize(sql)), sql)
+    tokens = tokenize(sql)
+    parser = _CallText().parser()
+    for token in tokens:
+        if token.token_type is TokenType.HEX_STRING and sql[token.start] == "0":
+            parser.raise_error("Spark has no hexadecimal numbers", token)
+    trees = parser.parse(list(tokens), sql)
     tree = next(tree for tree in trees if tree is not None)
     if "any" in sql.casefold():
         for node in list(tree.find_all(exp.Any)):

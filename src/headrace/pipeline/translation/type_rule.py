@@ -4,6 +4,8 @@ Arrow types enter and leave; the constants name Spark's types. Every part of the
 here which type a result has.
 """
 
+from decimal import Decimal
+
 import pyarrow as pa
 
 from headrace.pipeline.arrow_ddl import spark_type, type_text
@@ -17,6 +19,8 @@ TIMESTAMP, TIMESTAMP_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 INTEGERS = (BYTE, SHORT, INT, LONG)
 _DIGITS = {BYTE: 3, SHORT: 5, INT: 10, LONG: 20}
 MOST_DIGITS = 38
+FLOAT_LIMIT, DOUBLE_LIMIT = Decimal("3.4028234663852886E38"), Decimal("1.7976931348623157E308")
+"""The largest numbers that can be written, as Java writes them."""
 _MIN_SCALE = 6
 """The scale that Spark keeps when a result has more digits than fit."""
 

@@ -34,6 +34,8 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         over = msgspec.structs.replace(over, distinct=True)
         arguments = list(arguments[0].expressions)
+    if not arguments:
+        raise wrong(node, "it takes at least one argument")
     if [type(argument) for argument in arguments] == [exp.Star]:
         if over.distinct:
             raise unsupported(node, "the catalogue has no DISTINCT of all columns")
@@ -69,7 +71,10 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool 
     inner, over = node, Over(any_order=any_order)
     if isinstance(node, exp.Window):
         inner = node.this
+        if isinstance(node.find_ancestor(exp.Order, exp.Query, exp.Window), exp.Order):
+            raise unsupported(node, "Spark has no window functions in ORDER BY")
         over = Over(window=_frame(compiler, node, scope))
+        _check_frame(node, inner, compiler)
     if isinstance(inner, exp.Filter):
         plain = scope.before_grouping()
         condition = compiler.boolean(inner.expression.this, plain)
@@ -90,6 +95,24 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool 
         raise unsupported(node, "the catalogue has no such aggregate")
     values = [compiler.value(argument, scope) for argument in inner.expressions]
     return _positional(compiler, inner, values, over.window, node=node)
+
+
+_RUNNING = frozenset({"row_number", "rank", "dense_rank", "percent_rank"})
+_TO_CURRENT_ROW = (["ROWS", "UNBOUNDED", "CURRENT ROW"], ["ROWS", "UNBOUNDED", ""])
+"""The frames that Spark accepts for functions that count rows: they are the default."""
+
+
+def _check_frame(node: exp.Window, function: exp.Expr, compiler: Compiler) -> None:
+    """Refuse a frame of a function that Spark only has over the whole window."""
+    name = function.name.casefold() if isinstance(function, exp.Anonymous) else ""
+    alias = node.args.get("alias")
+    frame = node if alias is None else compiler.windows[alias.name.casefold()]
+    spec = frame.args.get("spec")
+    if spec is None or name not in {*RANKS, "ntile", "lag", "lead"}:
+        return
+    bounds = [str(spec.args.get(key) or "").upper() for key in ("kind", "start", "end")]
+    if name not in _RUNNING or bounds not in _TO_CURRENT_ROW:
+        raise wrong(node, "Spark has this function only without a frame")
 
 
 def _within_group(compiler: Compiler, node: exp.WithinGroup, scope: Scope) -> tuple[Typed, bool]:

@@ -1,0 +1,60 @@
+"""What Spark rejects and the parser, or DataFusion, would accept: refused before anything runs."""
+
+from typing import Any
+
+import pytest
+
+from headrace.pipeline.translation.refusal import Refused
+from tests.pipeline.differential.engine import Prepared, spark_rows
+from tests.pipeline.differential.hard_table import TABLES
+
+REJECTED = [
+    # numbers and types
+    "SELECT 1e309 AS a",
+    "SELECT -1.7976931348623158e308 AS a",
+    "SELECT 1e40F AS a",
+    "SELECT 999999999999999999999999999999999999999 AS a",
+    "SELECT 0.000000000000000000000000000000000000001 AS a",
+    "SELECT 0x1F AS a",
+    "SELECT CAST(k AS TEXT) AS a FROM everyday",
+    "SELECT CAST(k AS NUMBER) AS a FROM everyday",
+    "SELECT TRY_CAST(k AS INT8) AS a FROM everyday",
+    "SELECT k::TEXT AS a FROM everyday",
+    "SELECT CAST(k AS INT(5)) AS a FROM everyday",
+    "SELECT CAST(k AS `int`) AS a FROM everyday",
+    "SELECT CAST(ts AS DATETIME) AS a FROM everyday",
+    "SELECT CAST(ai AS ARRAY<INT4>) AS a FROM everyday",
+    "SELECT INT '5' AS a",
+    "SELECT DOUBLE '1' AS a",
+    # a separator without an item
+    "SELECT k, FROM everyday",
+    "SELECT concat('a',) AS a",
+    "SELECT k FROM everyday WHERE k IN (1,)",
+    "SELECT k FROM everyday ORDER BY k,",
+    # conditions
+    "SELECT k FROM everyday WHERE NULL",
+    "SELECT k FROM everyday WHERE (NULL)",
+    "SELECT p.k FROM everyday p JOIN extreme q ON NULL",
+    "SELECT CASE WHEN b THEN 1 WHEN NULL THEN 2 END AS a FROM everyday",
+    "SELECT count(*) FILTER (WHERE NULL) AS a FROM everyday",
+    # aggregates and windows
+    "SELECT count() AS a FROM everyday",
+    ("SELECT rank() OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS a FROM everyday"),
+    "SELECT lag(k) OVER w AS a FROM everyday WINDOW w AS (ORDER BY k ROWS 1 PRECEDING)",
+    "SELECT sum(k) OVER w AS a FROM everyday WINDOW w AS (ORDER BY k), w AS (ORDER BY b)",
+    "SELECT k FROM everyday ORDER BY rank() OVER (ORDER BY b), k",
+    # aliases
+    "SELECT k AS a, lag(a) OVER (ORDER BY k) AS c FROM everyday",
+    "SELECT b AS a, rank() OVER (PARTITION BY a ORDER BY k) AS c FROM everyday",
+    "SELECT k AS a, count(a) AS c FROM everyday GROUP BY k",
+    "SELECT k AS a, (SELECT max(q.k) FROM extreme q WHERE q.k = a) AS c FROM everyday",
+    # relations
+    "SELECT k, col FROM everyday LATERAL VIEW explode(ai)",
+]
+
+
+@pytest.mark.parametrize("sql", REJECTED)
+def test_what_spark_rejects_is_refused(sql: str, session: Any) -> None:
+    assert isinstance(spark_rows(session, sql), str)
+    with pytest.raises(Refused):
+        Prepared(sql, TABLES)
