@@ -85,6 +85,20 @@ EQUAL = {
         "SELECT k FROM everyday WHERE NOT (i IN (SELECT q.i FROM extreme q WHERE q.k > 5))",
         "SELECT k FROM everyday p WHERE EXISTS (SELECT 1 FROM extreme q WHERE q.k = p.i) OR k > 6",
     ],
+    "constants next to aggregates": [
+        "SELECT n FROM (SELECT 1 AS z, count(*) AS n FROM everyday) WHERE z = 2",
+        "SELECT n FROM (SELECT 1 AS z, count(*) AS n FROM everyday) WHERE z NOT IN (2, 3)",
+        "SELECT n FROM (SELECT max(k) AS h, 'x' AS z, h * 0 AS n FROM everyday) WHERE z LIKE 'y%'",
+        (
+            "SELECT n FROM (SELECT DATE '2024-01-01' AS z, count(*) AS n FROM everyday) p "
+            "JOIN everyday q ON q.k = 1 AND z > DATE '2025-01-01'"
+        ),
+        "SELECT z FROM (SELECT 1 AS z FROM everyday HAVING max(k) > 0) WHERE z = 2",
+        (
+            "WITH c AS (SELECT 1 AS z, count(*) AS n FROM everyday UNION ALL SELECT 2, 5) "
+            "SELECT n FROM c WHERE z = 2"
+        ),
+    ],
     "names that hide others": [
         (
             "SELECT p.k FROM everyday p LEFT JOIN (SELECT 'x' AS c, k FROM everyday WHERE k > 4) q "
@@ -148,6 +162,21 @@ EQUAL = {
     ],
 }
 REFUSED = [
+    (
+        "SELECT k FROM everyday p "
+        "WHERE EXISTS (SELECT max(q.k) FROM extreme q WHERE q.k = p.i AND q.b)"
+    ),
+    "SELECT k FROM everyday p WHERE NOT EXISTS (SELECT count(*) FROM extreme q WHERE q.k = p.i)",
+    (
+        "SELECT p.k, q.n FROM everyday p, LATERAL "
+        "(SELECT max(q.k) AS n FROM extreme q WHERE q.k = p.i HAVING count(*) > 1) q"
+    ),
+    (
+        "SELECT p.k, q.n FROM everyday p, LATERAL "
+        "(SELECT 1 AS z, count(*) AS n FROM extreme q WHERE q.k = p.i) q WHERE q.z = 1"
+    ),
+    "SELECT x FROM VALUES (1, 1), (2, 1) AS t(x, all) GROUP BY all",
+    "SELECT x, all FROM VALUES (1, 2), (2, 1) AS t(x, all) ORDER BY all",
     "SELECT k FROM everyday EXCEPT SELECT 1 DIV y FROM extreme",
     "WITH c AS (SELECT 1 DIV y AS z FROM extreme) SELECT k FROM everyday INTERSECT SELECT z FROM c",
     "SELECT k FROM everyday |> WHERE k > 3",

@@ -31,6 +31,17 @@ REJECTED = [
     "SELECT concat('a',) AS a",
     "SELECT k FROM everyday WHERE k IN (1,)",
     "SELECT k FROM everyday ORDER BY k,",
+    # forms of other databases
+    "SELECT k FROM everyday WHERE k ISNULL",
+    "SELECT k FROM everyday WHERE k NOTNULL",
+    "SELECT EXTRACT('year' FROM dt) AS a FROM everyday",
+    "SELECT EXTRACT(year, dt) AS a FROM everyday",
+    "SELECT TRIM(BOTH s) AS a FROM everyday",
+    "SELECT SUBSTRING(s FOR 2) AS a FROM everyday",
+    "SELECT SUBSTRING(s FOR 2 FROM 1) AS a FROM everyday",
+    "SELECT OVERLAY(s PLACING 'x', 2) AS a FROM everyday",
+    "SELECT :k AS a FROM everyday",
+    "SELECT ? AS a FROM everyday",
     # conditions
     "SELECT k FROM everyday WHERE NULL",
     "SELECT k FROM everyday WHERE (NULL)",
@@ -48,6 +59,15 @@ REJECTED = [
     "SELECT b AS a, rank() OVER (PARTITION BY a ORDER BY k) AS c FROM everyday",
     "SELECT k AS a, count(a) AS c FROM everyday GROUP BY k",
     "SELECT k AS a, (SELECT max(q.k) FROM extreme q WHERE q.k = a) AS c FROM everyday",
+    "SELECT k % 2 AS a, sum(k) AS s FROM everyday GROUP BY a HAVING sum(a) > 1",
+    "SELECT k % 2 AS a, sum(k) AS s FROM everyday GROUP BY a ORDER BY sum(a)",
+    # queries
+    (
+        "SELECT i, (SELECT max(q.k) FROM extreme q WHERE q.k = p.i) AS m, count(*) AS n "
+        "FROM everyday p GROUP BY i"
+    ),
+    "SELECT b, sum(k) AS s FROM everyday GROUP BY CUBE (b, y) HAVING grouping(y) > 0",
+    "WITH c AS (SELECT 1 AS x), c AS (SELECT 2 AS x) SELECT * FROM c",
     # relations
     "SELECT k, col FROM everyday LATERAL VIEW explode(ai)",
 ]

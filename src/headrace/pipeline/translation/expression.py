@@ -47,7 +47,7 @@ from headrace.pipeline.translation.operator import BINARY, logical
 from headrace.pipeline.translation.proof import Proofs
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
-from headrace.pipeline.translation.subquery import in_query, not_in_query, scalar_query
+from headrace.pipeline.translation.subquery import exists, in_query, not_in_query, scalar_query
 from headrace.pipeline.translation.typed import (
     Typed,
     literal_bool,
@@ -169,6 +169,8 @@ class Expressions:
                 text = sql_cast(f"decode({quoted(digits)}, 'hex')", t.BINARY)
                 return Typed(text, t.BINARY)
             case exp.Placeholder():
+                if node.name not in self.variables:
+                    raise wrong(node, "the project has no such variable")
                 return self._value(variable_literal(self.variables[node.name]), scope)
             case exp.Column():
                 return scope.find(node)
@@ -238,8 +240,7 @@ class Expressions:
             case exp.Subquery():
                 return scalar_query(self, node, scope)
             case exp.Exists():
-                inner = self.subqueries.query(node.this, scope)
-                return Typed(f"EXISTS ({inner.text})", t.BOOLEAN)
+                return exists(self, node, scope)
             case _:
                 raise unsupported(node, "the catalogue has no such form")
 

@@ -46,6 +46,9 @@ def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
         return Grouping()
     scope.has_groups = True
     if group.args.get("all"):
+        names = {c.name for c in scope.columns} | {c.alias.casefold() for c in node.expressions}
+        if "all" in names:
+            raise unsupported(group, "GROUP BY ALL may mean the column all; use backticks")
         functions = queries.expressions.functions
         keys = [c.unalias() for c in node.expressions if not has_aggregate(c, functions)]
         if any(star_of(c) is not None for c in node.expressions):
@@ -198,6 +201,25 @@ def has_aggregate(column: exp.Expr, functions: Catalog) -> bool:
             return True
         waiting += node.iter_expressions()
     return False
+
+
+def is_global_aggregate(node: exp.Expr, functions: Catalog) -> bool:
+    """Return whether a query aggregates all of its rows to one row, even if there are none."""
+    if not isinstance(node, exp.Select) or node.args.get("group") is not None:
+        return False
+    has_having = node.args.get("having") is not None
+    return has_having or any(has_aggregate(column, functions) for column in node.expressions)
+
+
+def aggregates_globally(node: exp.Expr, functions: Catalog) -> bool:
+    """Return whether a query, or one in its FROM, aggregates all rows to one row."""
+    queries = [node, *(part for part in node.find_all(exp.Select) if _is_in_from(part, node))]
+    return any(is_global_aggregate(query.unnest(), functions) for query in queries)
+
+
+def _is_in_from(node: exp.Expr, outer: exp.Expr) -> bool:
+    above = node.find_ancestor(exp.Where, exp.Having, exp.Qualify, exp.From, exp.Join)
+    return node is not outer and isinstance(above, exp.From | exp.Join)
 
 
 def is_aggregate(node: exp.Expr, functions: Catalog) -> bool:

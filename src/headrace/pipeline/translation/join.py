@@ -11,6 +11,11 @@ from sqlglot import exp
 
 from headrace.pipeline.translation.compiler import Queries
 from headrace.pipeline.translation.generator import lateral
+from headrace.pipeline.translation.grouping import (
+    aggregates_globally,
+    has_aggregate,
+    is_global_aggregate,
+)
 from headrace.pipeline.translation.operator import compare
 from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import Relation, relation
@@ -74,6 +79,14 @@ def _lateral(queries: Queries, node: exp.Lateral, scope: Scope) -> Relation:
     """Compile a query that may refer to columns of the relations before it."""
     if not isinstance(node.this, exp.Subquery):
         raise unsupported(node, "the catalogue has no table functions after LATERAL")
+    functions = queries.expressions.functions
+    inner = node.this.this
+    is_single = is_global_aggregate(inner, functions)
+    is_plain = is_single and not inner.args.get("having")
+    if aggregates_globally(inner, functions) and not (
+        is_plain and all(has_aggregate(column, functions) for column in inner.expressions)
+    ):
+        raise unsupported(node, "the catalogue has no such aggregate after LATERAL")
     query = node.this.copy()
     query.set("alias", node.args.get("alias"))
     before = Scope(scope.columns, scope.parent)

@@ -4,7 +4,7 @@ A compiled query without them enters; the same query with them leaves. Positions
 are replaced by column names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from sqlglot import exp
@@ -71,7 +71,8 @@ def _order_by(
         inner = msgspec.structs.replace(scope, aliases=aliases, prefers_aliases=True)
     shown = {value.text: identifier(name.casefold()) for name, value in reversed(items)}
     keys = []
-    for key in _spread(order, compiled):
+    visible = {*inner.aliases, *(column.name for column in inner.columns)}
+    for key in _spread(order, compiled, visible):
         plain = key.this if isinstance(key, exp.Ordered) else key
         place = ordinal(plain)
         if place is not None:
@@ -88,11 +89,13 @@ def _order_by(
     return ", ".join(keys)
 
 
-def _spread(order: exp.Expr, compiled: Compiled) -> list[exp.Expr]:
+def _spread(order: exp.Expr, compiled: Compiled, names: Collection[str]) -> list[exp.Expr]:
     """Return the keys, with ORDER BY ALL expanded to the position of each column."""
     keys = list(order.expressions)
     if len(keys) != 1 or keys[0].this != exp.var("ALL"):
         return keys
+    if "all" in names:
+        raise unsupported(order, "ORDER BY ALL may mean the column all; use backticks")
     spread = []
     for place in range(1, len(compiled.columns) + 1):
         key = keys[0].copy()

@@ -147,6 +147,8 @@ class _Queries:
                     self.fallible_ctes.add(name)
                 columns = ", ".join(identifier(o.name.casefold()) for o in outputs)
                 texts.append(f"{identifier(name)} ({columns}) AS ({inner.text})")
+                if cte.alias.casefold() in self.ctes[-1]:
+                    raise wrong(cte, "two common table expressions have the same name")
                 self.ctes[-1][cte.alias.casefold()] = (name, outputs)
             body = self._body(node, scope)
         finally:

@@ -18,6 +18,7 @@ from headrace.pipeline.translation.grouping import (
     group_by,
     has_aggregate,
     is_aggregate,
+    is_global_aggregate,
     star_of,
 )
 from headrace.pipeline.translation.join import from_clause
@@ -28,7 +29,7 @@ from headrace.pipeline.translation.project_call import is_project_aggregate
 from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import check_distinct
 from headrace.pipeline.translation.scope import Output, Scope
-from headrace.pipeline.translation.typed import Typed, identifier
+from headrace.pipeline.translation.typed import Typed, call, identifier
 
 
 def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled:
@@ -60,6 +61,8 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     items = _items(queries, node, scope)
     functions = queries.expressions.functions
     aggregates = any(has_aggregate(column, functions) for column in node.expressions)
+    if is_global_aggregate(node, functions):
+        items = [(name, _of_a_group(value, scope)) for name, value in items]
     outputs = tuple(_output(name, value, scope) for name, value in items)
     outputs = _before_windows(queries, node, scope, items, outputs)
     check_distinct(outputs, node)
@@ -128,6 +131,19 @@ def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, 
     if not items:
         raise wrong(node, "it selects nothing")
     return items
+
+
+def _of_a_group(value: Typed, scope: Scope) -> Typed:
+    """Return a constant that is computed from the group of all rows.
+
+    DataFusion would move a filter on a plain one below the aggregate, which returns a row even if
+    the filter drops all of its rows.
+    """
+    if any(part in value.text for part in (a.text for a in scope.aggregates)):
+        return value
+    rows = call("evaluated", t.BOOLEAN, Typed("count(1)", t.LONG))
+    text = f"CASE WHEN {rows.text} THEN {value.text} END"
+    return msgspec.structs.replace(value, text=text, is_literal=False, value=None)
 
 
 def _refuse_aliases_inside(column: exp.Expr, scope: Scope, functions: Catalog) -> None:
@@ -218,6 +234,7 @@ def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
         clause = node.args.get(word)
         if clause is not None:
             _refuse_shadowed(clause, scope)
+            _refuse_marks(clause, node)
             condition = (
                 having(queries.expressions, clause.this, scope)
                 if word == "having"
@@ -225,6 +242,15 @@ def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
             )
             text += f" {word.upper()} {condition.text}"
     return text
+
+
+def _refuse_marks(clause: exp.Expr, node: exp.Select) -> None:
+    """Refuse `grouping(key)` after grouping unless the SELECT list has the key, as Spark does."""
+    shown = {column.unalias() for column in node.expressions}
+    for part in clause.find_all(exp.Anonymous):
+        is_mark = part.name.casefold() in {"grouping", "grouping_id"}
+        if is_mark and any(key not in shown for key in part.expressions):
+            raise unsupported(part, "Spark has it here only for keys of the SELECT list")
 
 
 def _refuse_shadowed(clause: exp.Expr, scope: Scope) -> None:

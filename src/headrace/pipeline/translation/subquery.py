@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiled, Compiler, or_refuse
+from headrace.pipeline.translation.grouping import aggregates_globally
 from headrace.pipeline.translation.operator import compare, logical
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
@@ -36,6 +37,14 @@ class _Membership(msgspec.Struct, frozen=True):
     def none_is(self, test: str) -> str:
         """Return a test whether the query has no row that meets a condition; it needs no join."""
         return f"(SELECT count(*){self.source} WHERE {test}) = 0"
+
+
+def exists(compiler: Compiler, node: exp.Exists, scope: Scope) -> Typed:
+    """Compile EXISTS. Of a correlated aggregate, DataFusion forgets that it always has a row."""
+    inner = compiler.subqueries.query(node.this, scope)
+    if inner.is_correlated and aggregates_globally(node.this, compiler.functions):
+        raise unsupported(node, "the catalogue has no correlated aggregate in EXISTS")
+    return Typed(f"EXISTS ({inner.text})", t.BOOLEAN)
 
 
 def in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
@@ -107,6 +116,8 @@ def scalar_query(compiler: Compiler, node: exp.Subquery, scope: Scope) -> Typed:
     if len(inner.columns) != 1:
         raise wrong(node, f"a scalar query returns one column, not {len(inner.columns)}")
     kind = inner.columns[0].type
+    if inner.is_correlated and scope.has_groups:
+        raise unsupported(node, "the catalogue has no correlated queries after GROUP BY")
     if inner.gives_one_row:
         return Typed(f"({inner.text})", kind)
     if inner.is_correlated:

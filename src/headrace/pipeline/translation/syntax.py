@@ -5,7 +5,7 @@ stays a call; only forms with their own syntax become nodes.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -138,15 +138,65 @@ def parse_calls(sql: str) -> exp.Expr:
     """Parse a query that is already known to be valid."""
     tokens = tokenize(sql)
     parser = _CallText().parser()
-    for token in tokens:
-        if token.token_type is TokenType.HEX_STRING and sql[token.start] == "0":
-            parser.raise_error("Spark has no hexadecimal numbers", token)
+    for place, token in enumerate(tokens):
+        reason = _why_rejected(sql, tokens, place)
+        if reason is not None:
+            parser.raise_error(reason, token)
     trees = parser.parse(list(tokens), sql)
     tree = next(tree for tree in trees if tree is not None)
     if "any" in sql.casefold():
         for node in list(tree.find_all(exp.Any)):
             _restore_any(node)
     return tree
+
+
+_WORDS = {
+    "EXTRACT": {"FROM"},
+    "TRIM": {"", ",", "FROM", "BOTH FROM", "LEADING FROM", "TRAILING FROM"},
+    "SUBSTRING": {",", ", ,", "FROM", "FROM FOR"},
+    "SUBSTR": {",", ", ,", "FROM", "FROM FOR"},
+    "OVERLAY": {", ,", ", , ,", "PLACING FROM", "PLACING FROM FOR"},
+    "POSITION": {",", ", ,", "IN"},
+}
+"""What may stand between the arguments of functions with their own syntax."""
+_SEPARATORS = frozenset(
+    {",", *(word for forms in _WORDS.values() for f in forms for word in f.split())}
+)
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
+
+
+def _why_rejected(sql: str, tokens: Sequence[Token], place: int) -> str | None:
+    """Return why Spark rejects what begins at a token, if the parser accepts it nevertheless."""
+    first, after = tokens[place], tokens[place + 1 : place + 3]
+    is_call = len(after) > 0 and after[0].token_type is TokenType.L_PAREN
+    if first.token_type is TokenType.HEX_STRING and sql[first.start] == "0":
+        return "Spark has no hexadecimal numbers"
+    if first.token_type in {TokenType.ISNULL, TokenType.NOTNULL} and not is_call:
+        return f"Spark has no {first.text} after a value"
+    forms = _WORDS.get(first.text.upper()) if is_call else None
+    if forms is None or first.token_type is TokenType.IDENTIFIER:
+        return None
+    is_text = after[-1].token_type is TokenType.STRING
+    if _separators(tokens[place + 2 :]) not in forms or (
+        first.text.upper() == "EXTRACT" and is_text
+    ):
+        return f"Spark has no such form of {first.text}"
+    return None
+
+
+def _separators(tokens: Sequence[Token]) -> str:
+    """Return the commas and keywords between the arguments of a call."""
+    depth, words = 0, []
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if depth < 0:
+            break
+        word = "," if token.token_type is TokenType.COMMA else token.text.upper()
+        is_name = token.token_type in {TokenType.STRING, TokenType.IDENTIFIER}
+        if depth == 0 and word in _SEPARATORS and not is_name:
+            words.append(word)
+    return " ".join(words)
 
 
 def _restore_any(node: exp.Any) -> None:

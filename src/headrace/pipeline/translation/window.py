@@ -40,6 +40,7 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
         if over.distinct:
             raise unsupported(node, "the catalogue has no DISTINCT of all columns")
         arguments = []
+    _refuse_aliases(arguments, scope)
     plain = scope.before_grouping()
     values = [compiler.value(argument, plain) for argument in arguments]
     scope.is_correlated |= plain.is_correlated
@@ -57,6 +58,16 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
         raise unsupported(node, "next to an aggregate with DISTINCT, Spark reads rows in any order")
     scope.aggregates.append(expression)
     return expression
+
+
+def _refuse_aliases(arguments: Sequence[exp.Expr], scope: Scope) -> None:
+    """Refuse aliases in the arguments of an aggregate: Spark has only columns there."""
+    for column in (part for argument in arguments for part in argument.find_all(exp.Column)):
+        name = column.name.casefold()
+        alias = scope.aliases.get(name) if len(column.parts) == 1 else None
+        same = [c.value.text for c in scope.columns if c.name == name]
+        if alias is not None and alias.text not in same and (scope.prefers_aliases or not same):
+            raise unsupported(column, "the catalogue has no alias in an aggregate")
 
 
 def _has_distinct_aggregate(node: exp.Expr) -> bool:
