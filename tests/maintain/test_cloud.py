@@ -5,22 +5,26 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from headrace import Table
-from headrace.maintain.base import read_base
+from headrace.maintain.base import read_base, read_state
 from headrace.maintain.cleanup import clean
-from headrace.maintain.home import INDEXTABLES_HOME, partition_types
+from headrace.maintain.delta_sync import replace_state
+from headrace.maintain.home import DELTA_HOME, INDEXTABLES_HOME, partition_types
 from headrace.maintain.live import live_entries
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.setting import Compression, StateSettings
 from headrace.maintain.staging import now_ms
 from headrace.maintain.verification import verify
 from headrace.maintain.writer import StateWriter
+from headrace.protocol.state import decode_anchor
 from headrace.storage.cloud import PART_BYTES
-from headrace.storage.store import ObjectMeta, WritableStore
+from headrace.storage.store import ObjectMeta, PutMode, WritableStore
 from tests.emulator.place import BUCKET, Place
 from tests.emulator.relay import relayed
+from tests.lake.action import add, opening
 from tests.maintain.table import PLAIN, entry, metadata
 
 
@@ -113,3 +117,23 @@ def test_a_state_in_another_region_is_read_with_requests_for_that_region(s3: Pla
         assert [file.path for file in snapshot.scan()] == ["a"]
     assert relay.heads
     assert all(b"/eu-central-1/s3/" in head for head in relay.heads)
+
+
+def test_a_commit_that_was_replaced_within_a_second_is_recognised_by_its_etag(s3: Place) -> None:
+    store, commit = s3.store("state/replaced"), f"_delta_log/{0:020}.json"
+    for name in ("old", "new"):
+        content = b"".join(
+            msgspec.json.encode(line) + b"\n" for line in (*opening(), add(f"{name}.parquet"))
+        )
+        store.put(commit, content, mode=PutMode.OVERWRITE)
+        if name == "old":
+            Table(s3.uri("state/replaced"), storage_options=s3.options).state.sync()
+    (listed,) = store.list("_delta_log")
+    state = read_state(store, DELTA_HOME, 0)
+    anchor = decode_anchor(state.anchor)
+    assert anchor is not None
+    assert anchor.size == listed.size_bytes
+    same_second = msgspec.structs.replace(anchor, modified=listed.modified_ms)
+    replace_state(store, DELTA_HOME, msgspec.structs.replace(state, anchor=same_second.encoded()))
+    snapshot = Table(s3.uri("state/replaced"), storage_options=s3.options).snapshot()
+    assert [file.path for file in snapshot.scan()] == ["new.parquet"]

@@ -103,10 +103,16 @@ def sync(  # noqa: PLR0913  (stores, version and settings)
             or a file is listed twice or has a size that no state can record.
         StorageError: a store failed.
     """
-    anchor = _anchor(log, target.version)
-    if anchor is None:
+    commit = _commit(log, target.version)
+    if commit is None:
         missing = f"the commit file of version {target.version}, which a state needs, is gone"
         raise InvalidTableError(table=log.root, reason=missing)
+    anchor = Anchor(
+        path=commit.path,
+        size=commit.size_bytes,
+        modified=commit.modified_ms,
+        etag=commit.etag,
+    )
     task = _Sync(
         log=log,
         store=store,
@@ -154,7 +160,8 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
         """
         target = self.target
         known = decode_anchor(old.anchor)
-        if known is None or known != _anchor(self.log, old.state_version):
+        commit = _commit(self.log, old.state_version)
+        if known is None or commit is None or not _is_anchor(known, commit):
             reason = f"state {old.state_version} belongs to another log, or its commit is gone"
             raise RebuildNeeded(reason)
         if old.state_version > target.version:
@@ -289,13 +296,20 @@ def _clean_quietly(store: WritableStore, home: Home, settings: StateSettings) ->
         clean(store, home, settings=settings, dry_run=False)
 
 
-def _anchor(log: Store, version: int) -> Anchor | None:
+def _commit(log: Store, version: int) -> ObjectMeta | None:
     path = commit_path(version)
     directory, _, name = path.rpartition("/")
     commit: ObjectMeta | None = next(iter(log.list(directory, start_from=name)), None)
-    if commit is None or commit.path != path:
-        return None
-    return Anchor(path=path, size=commit.size_bytes, modified=commit.modified_ms)
+    return commit if commit is not None and commit.path == path else None
+
+
+def _is_anchor(anchor: Anchor, commit: ObjectMeta) -> bool:
+    return anchor.is_of(
+        path=commit.path,
+        size_bytes=commit.size_bytes,
+        modified_ms=commit.modified_ms,
+        etag=commit.etag,
+    )
 
 
 def _definition(state: StateManifest) -> Any:

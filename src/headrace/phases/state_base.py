@@ -178,8 +178,12 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         anchor, commit = decode_anchor(state.anchor), self.commit
         if anchor is None:
             return "it does not record the log it was made from"
-        listed = (commit.path, commit.size_bytes, commit.modified_ms)
-        if (anchor.path, anchor.size, anchor.modified) != listed:
+        if not anchor.is_of(
+            path=commit.path,
+            size_bytes=commit.size_bytes,
+            modified_ms=commit.modified_ms,
+            etag=commit.etag,
+        ):
             return "it was made from another log: its commit differs from the one listed"
         return None
 

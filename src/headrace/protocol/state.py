@@ -106,6 +106,14 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     size: int
     modified: int
+    etag: str | None = None
+    """The version of the commit; None if the store has no ETags. Others have coarse times."""
+
+    def is_of(self, *, path: str, size_bytes: int, modified_ms: int, etag: str | None) -> bool:
+        """Return whether this is the anchor of a listed commit."""
+        same_version = None in {self.etag, etag} or self.etag == etag
+        listed = (path, size_bytes, modified_ms)
+        return (self.path, self.size, self.modified) == listed and same_version
 
     def encoded(self) -> str:
         """Return the text for `StateManifest.anchor`."""
