@@ -153,6 +153,14 @@ def test_a_codec_round_trips_and_detects_damage(name: str) -> None:
             codec.decompress(damaged, size)
 
 
+def test_an_uncompressed_page_has_the_size_that_its_header_states() -> None:
+    codec = Codec.numbered(0)
+    assert codec.decompress(b"abc", 3) == b"abc"
+    for size in (2, 4, -1):
+        with pytest.raises(ValueError, match=r"."):
+            codec.decompress(b"abc", size)
+
+
 def test_an_unknown_codec_decompresses_nothing() -> None:
     with pytest.raises(ValueError, match="codec 4"):
         Codec.numbered(4).decompress(b"", 0)

@@ -1,4 +1,4 @@
-"""Prints text for people and JSON for tools."""
+"""Prints text for people and JSON for tools: one place decides about color, width and pipes."""
 
 from typing import Any
 

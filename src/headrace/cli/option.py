@@ -1,4 +1,4 @@
-"""The options that several commands share, each defined once."""
+"""The options that several commands share, each defined once, and the parsers of their values."""
 
 from typing import Annotated, Any, TypeAlias
 

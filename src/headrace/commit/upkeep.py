@@ -1,4 +1,7 @@
-"""Write checkpoints, which keep a log fast to read. A table is complete without them."""
+"""Write checkpoints, which keep a log fast to read. A table is complete without them.
+
+A table and the version just committed enter; a checkpoint is written by deltalake if one is due.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,7 @@
-"""Read the footers of small Parquet files, and append their rows to columns, by compiled loops."""
+"""Read the footers of small Parquet files, and append their rows to columns, by compiled loops.
+
+The bytes of a file enter; the locations of its chunks leave, or a status if the file is unusual.
+"""
 
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_char_p, c_int64, c_void_p

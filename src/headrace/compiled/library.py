@@ -1,4 +1,7 @@
-"""Load the compiled library, if there is one. Its functions run without the GIL."""
+"""Load the compiled library, if there is one. Its functions run without the GIL.
+
+The name and types of a function enter; a callable leaves, or None without the library.
+"""
 
 import ctypes
 import os

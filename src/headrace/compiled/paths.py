@@ -1,4 +1,7 @@
-"""Find the paths of a column that a bitmap of keys does not rule out."""
+"""Find the paths of a column that a bitmap of keys does not rule out.
+
+A column of paths and a bitmap enter; the numbers of the candidate rows leave.
+"""
 
 from ctypes import c_int32, c_int64, c_void_p
 

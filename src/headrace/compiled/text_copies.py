@@ -1,4 +1,7 @@
-"""Filter and look up strings with compiled loops, into Arrow columns in reusable memory."""
+"""Filter and look up strings with compiled loops, into Arrow columns in reusable memory.
+
+A column and a mask or codes enter; a new column leaves, or None for an unusual layout.
+"""
 
 from ctypes import c_int64, c_void_p
 from typing import TypeAlias

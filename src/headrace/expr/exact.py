@@ -94,8 +94,10 @@ def _on_dictionary(
         return _for_each_code(values.indices, answer(values.dictionary))
     # Nulls are not in the dictionary, so evaluate one: only `<=>` has a non-null result for it.
     words = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
-    places = pc.fill_null(values.indices, light.scalar(len(values.dictionary), values.indices.type))
-    return answer(words).take(places)
+    indices = pc.fill_null(
+        values.indices, light.scalar(len(values.dictionary), values.indices.type)
+    )
+    return answer(words).take(indices)
 
 
 def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray:

@@ -1,4 +1,7 @@
-"""Test which of many ranges contain any of a list of values."""
+"""Test which of many ranges contain any of a list of values.
+
+Values, and arrays of lower and upper ends, enter; a mask leaves, for predicates with IN.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +35,7 @@ def _first_at_or_above(lower: pa.Array, ordered: pa.Array) -> pa.Int64Array:
     is_value = order >= size
     # The sort is stable and the ends come first, so an end precedes the values equal to it.
     passed = np.cumsum(is_value)
-    places = np.empty(size, dtype=np.int64)
-    places[order[~is_value]] = passed[~is_value]
-    places[light.to_numpy(lower.is_null())] = 0
-    return light.from_numpy(places, is_null=places == len(ordered))
+    indices = np.empty(size, dtype=np.int64)
+    indices[order[~is_value]] = passed[~is_value]
+    indices[light.to_numpy(lower.is_null())] = 0
+    return light.from_numpy(indices, is_null=indices == len(ordered))

@@ -1,4 +1,7 @@
-"""The counters of one replay. Counters of several replays add up; sizes and times do not."""
+"""The counters of one replay, as a plain value that can be pickled.
+
+Counters of several replays add up; sizes and times do not.
+"""
 
 import msgspec
 

@@ -1,4 +1,7 @@
-"""The live counters and the clock of one replay, shared by its threads."""
+"""The live counters and the clock of one replay, shared by its threads.
+
+Engines and scans count; `Counts` and times can be read at any moment.
+"""
 
 import threading
 import time

@@ -1,4 +1,7 @@
-"""Map Delta types to the Arrow types that they are read into."""
+"""Map Delta types to the Arrow types that they are read into.
+
+A schema or a type of `protocol.schema` enters; its Arrow equivalent leaves.
+"""
 
 from typing import Any
 

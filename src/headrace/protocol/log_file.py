@@ -1,4 +1,4 @@
-"""A file of the log, as a listing returns it."""
+"""A file of the log, as a listing returns it: path, size, time, and the versions it covers."""
 
 import msgspec
 

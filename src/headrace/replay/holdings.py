@@ -1,4 +1,7 @@
-"""Immutable sets of packed keys, in memory and on disk, that several seen sets share."""
+"""Immutable sets of packed keys, in memory and on disk, that several seen sets share.
+
+Keys enter once, in layers; every set that holds a layer answers which keys are in it.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain

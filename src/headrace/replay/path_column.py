@@ -1,4 +1,7 @@
-"""A column of paths as bytes, processed without a Python object for each path."""
+"""A column of paths as bytes, processed without a Python object for each path.
+
+An Arrow column enters; the lengths of its paths, and fixed-size bytes near their ends, leave.
+"""
 
 from typing import Any
 
@@ -26,16 +29,16 @@ class PathColumn:
 
     def tails_escaped(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Return whether the tail of each path contains `%`; no path is shorter than a tail."""
-        tails = self._pieces(self._ends[rows] - TAIL_BYTES, f"V{TAIL_BYTES}")
+        tails = self._gathered(self._ends[rows] - TAIL_BYTES, f"V{TAIL_BYTES}")
         bytes_of_each = tails.view(np.uint8).reshape(-1, TAIL_BYTES)
         is_escaped: npt.NDArray[np.bool_] = (bytes_of_each == _ESCAPE).any(axis=1)
         return is_escaped
 
     def windows(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.uint64]:
         """Return the windows of some paths, each as a little-endian 64-bit number."""
-        return self._pieces(self._ends[rows] - WINDOW_START, "<u8")
+        return self._gathered(self._ends[rows] - WINDOW_START, "<u8")
 
-    def _pieces(self, starts: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+    def _gathered(self, starts: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
         """Return the values of a type at each start."""
         dtype = np.dtype(kind)
         if not len(starts):
@@ -44,5 +47,5 @@ class PathColumn:
         at_every_byte: npt.NDArray[Any] = np.ndarray(
             (positions,), dtype=dtype, buffer=self._data, strides=(1,)
         )
-        pieces: npt.NDArray[Any] = at_every_byte[starts]
-        return pieces
+        gathered: npt.NDArray[Any] = at_every_byte[starts]
+        return gathered

@@ -1,4 +1,7 @@
-"""Reads files of changed rows into batches with the columns of a change feed."""
+"""Reads files of changed rows into batches with the columns of a change feed.
+
+`ChangedFile` values enter; record batches leave.
+"""
 
 from collections.abc import Generator, Iterator
 

@@ -1,4 +1,7 @@
-"""The physical layout of flat columns that a compiled loop can decode."""
+"""The physical layout of flat columns that a compiled loop can decode.
+
+The Parquet and Arrow types of a column enter; a `ChunkLayout` leaves, or None for other columns.
+"""
 
 import json
 from collections.abc import Mapping

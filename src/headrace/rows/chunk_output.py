@@ -1,4 +1,7 @@
-"""Allocates the buffers that a compiled loop fills, and turns them into Arrow arrays."""
+"""Allocates the buffers that a compiled loop fills, and turns them into Arrow arrays.
+
+A layout and a number of rows enter; an array leaves for each batch.
+"""
 
 import numpy as np
 import numpy.typing as npt

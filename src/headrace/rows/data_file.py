@@ -1,4 +1,7 @@
-"""Reads one data file into batches of the table's rows."""
+"""Reads one data file into batches of the table's rows.
+
+A `DataFile` enters; its matching rows leave, converted and without the deleted ones.
+"""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,7 @@
-"""Reads deletion vectors, and applies them to a file's rows."""
+"""Reads deletion vectors, and applies them to a file's rows.
+
+The vector of an add and a store enter; a `DeletedRows` leaves.
+"""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""The columns that a change feed adds to those of the table."""
+"""The columns that a change feed adds to those of the table, and the ways to append them."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,8 @@
-"""Plans how to read the requested columns, once for all files of one schema."""
+"""Plans how to read the requested columns, once for all files of one schema.
+
+The schema of a file and a `RowRequest` enter; the leaf columns to read, and their conversions,
+leave.
+"""
 
 from collections.abc import Iterable, Mapping
 

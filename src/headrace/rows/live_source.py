@@ -1,4 +1,8 @@
-"""The data files of a scan, as the log is replayed."""
+"""The data files of a scan, as the log is replayed.
+
+A scan enters; `DataFile` values leave, small files in groups. The log is read only as far as the
+consumer asks for files.
+"""
 
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any

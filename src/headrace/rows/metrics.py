@@ -1,4 +1,7 @@
-"""The metrics of readers of rows and of changed rows."""
+"""The metrics of readers of rows and of changed rows.
+
+The meters of a scan and of the data files enter; their counts leave, separately and by name.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Opens a reader for the rows of a scan."""
+"""Opens a reader for the rows of a scan.
+
+A scan, a store and a `RowRequest` enter; a `RowReader` leaves, which has read nothing yet.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Options of reading rows. No option changes which rows are returned, nor their order."""
+"""The options of a row read. No option changes which rows are returned, nor their order."""
 
 from headrace.scan.options import ScanOptions
 

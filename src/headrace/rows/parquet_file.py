@@ -1,4 +1,7 @@
-"""Opens data files, and turns failures into typed errors that name the file."""
+"""Opens data files, and turns failures into typed errors that name the file.
+
+The source of a file enters; an open Parquet reader leaves.
+"""
 
 import re
 from collections.abc import Callable, Iterator

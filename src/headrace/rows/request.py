@@ -1,4 +1,7 @@
-"""The columns and rows requested of each data file."""
+"""The columns and rows requested of each data file.
+
+A table's schema and the names of columns enter; a `RowRequest`, which can be pickled, leaves.
+"""
 
 from collections.abc import Sequence
 from functools import cached_property

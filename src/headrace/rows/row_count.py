@@ -1,4 +1,4 @@
-"""A row count that records how it was obtained."""
+"""A row count that records how it was obtained: from statistics, or by reading files."""
 
 from typing import Self
 

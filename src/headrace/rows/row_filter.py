@@ -1,4 +1,7 @@
-"""The columns that a predicate evaluates on rows."""
+"""The columns that a predicate evaluates on rows, and their values in a batch.
+
+A bound predicate enters; columns leave, or an error for a part that cannot be evaluated.
+"""
 
 from collections.abc import Iterator
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""Decodes dictionary codes to strings."""
+"""Decodes dictionary codes to strings: codes and a dictionary enter, a column of strings leaves."""
 
 from ctypes import c_int64, c_void_p
 

@@ -1,4 +1,7 @@
-"""File changes as Arrow batches, with the same content as `FileChange`."""
+"""File changes as Arrow batches, with the same content as `FileChange`.
+
+`FileChange` values enter; a record batch leaves.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Reads a range of commits: of each, the actions that change rows or how rows are read."""
+"""Reads a range of commits: of each, the actions that change rows or how rows are read.
+
+A `ChangeRequest` and an executor enter; `Commit` values leave, oldest first.
+"""
 
 from collections.abc import Generator, Sequence
 

@@ -1,4 +1,7 @@
-"""Decodes the statistics of one file into Python values, by logical column name."""
+"""Decodes the statistics of one file into Python values, by logical column name.
+
+The JSON text of an add enters; a `FileStatistics` leaves, for users who inspect single files.
+"""
 
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,4 +1,7 @@
-"""The history of a table, as its writers recorded it: operations, times and users."""
+"""The history of a table, as its writers recorded it: operations, times and users.
+
+The commits of a log enter; `HistoryEntry` values leave, newest first.
+"""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

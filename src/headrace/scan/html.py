@@ -1,4 +1,4 @@
-"""Renders a title and a few facts as an HTML table, for notebooks."""
+"""Renders a title and a few facts as an HTML table: what notebooks show of tables and scans."""
 
 from collections.abc import Mapping
 from html import escape

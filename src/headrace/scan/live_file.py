@@ -1,4 +1,7 @@
-"""`LiveFile`: a file of the scanned version, as users see it."""
+"""`LiveFile`: a file of the scanned version, as users see it.
+
+A batch of adds and what all files of the table share enter; `LiveFile` values leave.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

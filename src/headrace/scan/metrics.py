@@ -1,4 +1,7 @@
-"""The metrics of a scan, readable while it runs."""
+"""The metrics of a scan, readable while it runs.
+
+A meter and the planned decision enter; counts, times and the strategy that was used leave, by name.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Hands rows to other libraries, through Arrow's stream protocol or a method per library."""
+"""Hands rows to other libraries, through Arrow's stream protocol or a method per library.
+
+Local and remote snapshots share it: a subclass supplies `rows`.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

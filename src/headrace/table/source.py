@@ -1,4 +1,7 @@
-"""Where a table is read from: its address, store, engine and caches."""
+"""Where a table is read from: its address, store, engine and caches.
+
+An address and options enter. `pin` runs the phases that find a version; a `TableVersion` leaves.
+"""
 
 import warnings
 from collections.abc import Mapping

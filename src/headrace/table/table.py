@@ -1,4 +1,7 @@
-"""A table at an address, and its snapshots."""
+"""A table at an address, and its snapshots: what users import.
+
+An address enters; snapshots leave, and from them scans, rows, counts and changes.
+"""
 
 from collections.abc import Sequence
 from datetime import date, datetime

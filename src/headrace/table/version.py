@@ -1,4 +1,7 @@
-"""One version of a table as its log describes it, without reading data or more of the log."""
+"""One version of a table as its log describes it, without reading data or more of the log.
+
+A `TableVersion` enters; schema, protocol, metadata and requests for rows leave.
+"""
 
 import warnings
 from collections.abc import Sequence

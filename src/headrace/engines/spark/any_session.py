@@ -1,4 +1,7 @@
-"""Hides the differences between a classic session and a thin client of Spark Connect."""
+"""Hides the differences between a classic session and a thin client of Spark Connect.
+
+A session of either kind enters every function; callers need not know which one it is.
+"""
 
 from pyspark.sql import SparkSession
 

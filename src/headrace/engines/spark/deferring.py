@@ -1,4 +1,7 @@
-"""Replays a log but defers its checkpoint, so that the checkpoint's content never leaves Spark."""
+"""Replays a log but defers its checkpoint, so that the checkpoint's content never leaves Spark.
+
+Plans enter; the batches of commits leave, and the tasks that Spark's workers must still run.
+"""
 
 from collections.abc import Iterator, Sequence
 

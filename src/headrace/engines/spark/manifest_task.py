@@ -1,4 +1,7 @@
-"""Divides the manifests of a state into tasks: each worker reads some of them, and prunes."""
+"""Divides the manifests of a state into tasks: each worker reads some of them, and prunes.
+
+Fused leaves enter; the work that all tasks share and the tasks leave.
+"""
 
 from collections.abc import Sequence
 

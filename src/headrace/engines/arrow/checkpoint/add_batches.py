@@ -2,8 +2,8 @@
 
 Row groups enter. Their rows leave part by part as `AddRows`: the caller selects rows, and
 completes the selection with the late columns. The compiled loop is a fast path, which the reader
-or the caller may decline any of them; Arrow then reads the remaining rows, and raises if they are
-damaged.
+or the caller may decline for any of them; Arrow then reads the remaining rows, and raises if they
+are damaged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

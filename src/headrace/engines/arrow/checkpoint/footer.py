@@ -1,4 +1,4 @@
-"""What the footer of a Parquet checkpoint says about its columns and row groups."""
+"""The footer of a Parquet checkpoint: its columns and row groups, with statistics and ranges."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""Converts entry statistics that are stored as maps of strings into the JSON of Delta logs."""
+"""Converts entry statistics that are stored as maps of strings into the JSON of Delta logs.
+
+The columns of entries and the table's schema enter; a column of JSON text leaves.
+"""
 
 from typing import Any
 

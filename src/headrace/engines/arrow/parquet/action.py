@@ -1,4 +1,7 @@
-"""Assembles the protocol and metadata actions of a checkpoint from their leaf columns."""
+"""Assembles the protocol and metadata actions of a checkpoint from their leaf columns.
+
+The source of a file enters; decoded actions leave, or None if another reader must read the file.
+"""
 
 import zlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Decompresses the pages of a Parquet file."""
+"""Decompresses the pages of a Parquet file, to exactly the size that the page header states."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -42,7 +42,7 @@ class Codec(msgspec.Struct, frozen=True):
         Raises:
             ValueError: the body is damaged, or the codec is not supported.
         """
-        if self.name == "UNCOMPRESSED":
+        if self.name == "UNCOMPRESSED" and len(body) == size:
             return bytes(body)
         if not 0 <= size <= _LARGEST_BYTES:
             raise ValueError(f"a page of {size} bytes is not supported")

@@ -1,4 +1,7 @@
-"""Decodes the footer of a Parquet file: its leaf columns, and the location of their chunks."""
+"""Decodes the footer of a Parquet file: its leaf columns, and the location of their chunks.
+
+Row groups are not decoded: the chunks of few columns are found by the bytes of their names.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
