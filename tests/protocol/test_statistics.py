@@ -11,8 +11,8 @@ from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
-    FileStatistics,
     NeededStatistics,
+    StatisticsBatch,
     StatisticsColumn,
     decode_statistics,
 )
@@ -23,7 +23,7 @@ WALL, BOOLEAN, MONEY = PrimitiveType("timestamp_ntz"), PrimitiveType("boolean"),
 NAN = float("nan")
 
 
-def _decode(texts: Sequence[str | None], *path: str, kind: DataType = LONG) -> FileStatistics:
+def _decode(texts: Sequence[str | None], *path: str, kind: DataType = LONG) -> StatisticsBatch:
     column = StatisticsColumn(path, kind, NeededStatistics.EXTREMES | NeededStatistics.NULL_COUNT)
     return decode_statistics(pa.array(texts, pa.string()), [column])
 

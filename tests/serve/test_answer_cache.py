@@ -14,7 +14,7 @@ from headrace.serve.answer_cache import AnswerCache
 from headrace.serve.client import Connection
 from headrace.serve.request import make_request
 from headrace.serve.root import Roots
-from headrace.serve.service import Limits, Service
+from headrace.serve.service import ServerLimits, Service
 from headrace.serve.setting import ServerSettings
 from headrace.serve.table_cache import TableCache
 from tests.lake.action import add, opening, remove
@@ -41,7 +41,7 @@ def drain(answer: Answer) -> list[str]:
 
 
 def service_of(lake: Path, **limits: Any) -> Service:
-    return Service(Roots.parse((f"lake={lake}",)), limits=Limits(**limits))
+    return Service(Roots.parse((f"lake={lake}",)), limits=ServerLimits(**limits))
 
 
 @pytest.fixture

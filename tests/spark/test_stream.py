@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import headrace.spark
 from headrace.spark.file_group import group_files
 from headrace.spark.pinned_table import pin_table
-from headrace.spark.source_option import Limits, parse_options
+from headrace.spark.source_option import BatchLimits, parse_options
 from headrace.spark.stream_plan import StreamPlan
 from tests.lake.action import add, remove
 from tests.lake.log import write_history
@@ -109,7 +109,7 @@ def test_a_new_vector_changes_only_the_rows_that_differ(
     pinned = pin_table(parsed)
     plan = StreamPlan(pinned, parsed)
     start = plan.beginning()
-    end = plan.advance(start, limits=Limits(), last_version=2)
+    end = plan.advance(start, limits=BatchLimits(), last_version=2)
     groups = group_files(pa.concat_tables(plan.files(start, end)), partition_bytes=1)
     rows = [
         row for group in groups for b in pinned.group_reader().read(group) for row in b.to_pylist()

@@ -21,7 +21,7 @@ from headrace.errors import (
     VersionNotFoundError,
 )
 from headrace.spark.pinned_table import pin_table
-from headrace.spark.source_option import Limits, parse_options
+from headrace.spark.source_option import BatchLimits, parse_options
 from headrace.spark.stream_offset import Offset, Part, parse_offset
 from headrace.spark.stream_plan import StreamPlan
 from tests.effort import examples
@@ -30,7 +30,7 @@ from tests.lake.checkpoint import write_checkpoint
 from tests.lake.clock import Clock
 from tests.lake.log import commit_path, state_at, write_commit, write_history
 
-ALL = Limits(files=None)
+ALL = BatchLimits(files=None)
 
 
 def plan_of(table: Path, **options: Any) -> StreamPlan:
@@ -58,7 +58,7 @@ def moved(line: Line) -> Line:
 
 sizes = st.lists(st.lists(st.integers(1, 9), max_size=5), min_size=1, max_size=8)
 limits = st.builds(
-    Limits,
+    BatchLimits,
     files=st.none() | st.integers(1, 4),
     size_bytes=st.none() | st.integers(1, 20),
     versions=st.none() | st.integers(1, 3),
@@ -77,7 +77,7 @@ limits = st.builds(
 def test_every_file_comes_once_and_in_order_whatever_the_limits_and_restarts(
     before: list[list[int]],
     after: list[list[int]],
-    limit: Limits,
+    limit: BatchLimits,
     first: int | str | None,
     restarts: list[bool],
 ) -> None:
@@ -118,14 +118,14 @@ def test_a_byte_limit_ends_with_the_file_that_reaches_it(tmp_path: Path) -> None
     write_history(tmp_path, [[*opening(), *(add(f"f{i}", size=10) for i in range(5))]])
     plan = plan_of(tmp_path, startingVersion=0)
     start = plan.beginning()
-    end = plan.advance(start, limits=Limits(size_bytes=15), last_version=0)
+    end = plan.advance(start, limits=BatchLimits(size_bytes=15), last_version=0)
     assert names(plan, start, end) == ["f0", "f1"]
 
 
 def test_a_version_limit_counts_commits(tmp_path: Path) -> None:
     write_history(tmp_path, [opening(), [add("a")], [add("b")], [add("c")]])
     plan = plan_of(tmp_path, startingVersion=0)
-    end = plan.advance(plan.beginning(), limits=Limits(versions=2), last_version=3)
+    end = plan.advance(plan.beginning(), limits=BatchLimits(versions=2), last_version=3)
     assert end.version == 2
 
 

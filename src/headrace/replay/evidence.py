@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from headrace.protocol import light
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
-    FileStatistics,
     NeededStatistics,
+    StatisticsBatch,
     StatisticsColumn,
     decode_statistics,
     extreme_type,
@@ -45,7 +45,7 @@ def read_statistics(
     columns: Sequence[StatisticsColumn],
     *,
     selection: pa.BooleanArray | None,
-) -> FileStatistics:
+) -> StatisticsBatch:
     """Read the statistics of some columns, for the selected files or for all."""
     source = _Selected(files, selection)
     texts = source.json()
@@ -90,8 +90,8 @@ class _Selected(msgspec.Struct, frozen=True):
         paths += [(kind, *c.path) for c in columns for kind in _KINDS]
         return any(self.files.stats_parsed(path) is not None for path in paths)
 
-    def parsed(self, columns: Sequence[StatisticsColumn]) -> FileStatistics:
-        return FileStatistics(
+    def parsed(self, columns: Sequence[StatisticsColumn]) -> StatisticsBatch:
+        return StatisticsBatch(
             num_records=self._statistic(("numRecords",), pa.int64()),
             columns={
                 column.path: ColumnStatistics(
@@ -134,7 +134,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
 
 
-def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.BooleanArray:
+def _incomplete(parsed: StatisticsBatch, columns: Sequence[StatisticsColumn]) -> pa.BooleanArray:
     """Return a mask of the files that lack a needed typed statistic."""
     uncounted = parsed.num_records.is_null()
     incomplete = pa.repeat(light.FALSE, len(uncounted))
@@ -151,13 +151,13 @@ def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> 
 
 
 def _merged(
-    parsed: FileStatistics, decoded: FileStatistics, mask: pa.BooleanArray
-) -> FileStatistics:
+    parsed: StatisticsBatch, decoded: StatisticsBatch, mask: pa.BooleanArray
+) -> StatisticsBatch:
     def merge(first: pa.Array, second: pa.Array) -> pa.Array:
         spread = pc.replace_with_mask(pa.nulls(len(mask), second.type), mask, second)
         return pc.coalesce(first, spread)
 
-    return FileStatistics(
+    return StatisticsBatch(
         num_records=merge(parsed.num_records, decoded.num_records),
         columns={
             path: ColumnStatistics(

@@ -27,8 +27,8 @@ from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
-    FileStatistics,
     NeededStatistics,
+    StatisticsBatch,
     StatisticsColumn,
 )
 from headrace.protocol.value import is_ordered
@@ -96,7 +96,7 @@ class _FileEvidence(msgspec.Struct):
     selection: pa.BooleanArray | None = None
     also: NeededStatistics = NeededStatistics.NOTHING
     """Statistics to read of every column, besides those the predicate needs."""
-    _statistics: FileStatistics | None = None
+    _statistics: StatisticsBatch | None = None
     _bounds: dict[BoundColumn, Bounds] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:

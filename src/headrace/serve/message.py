@@ -8,12 +8,13 @@ consumer applies backpressure to the scan. A waiting consumer runs its check eve
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from headrace.errors import ReaderClosedError
+from headrace.scan.aio import Stoppable
 from headrace.scan.reader import BatchReader
 
 _CHECK_S = 0.01
@@ -31,24 +32,14 @@ class FlushPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Larger messages are cut. By default, many gRPC clients refuse more than 4 MiB."""
 
 
-class Stoppable(Protocol):
-    """Record batches that another thread can stop."""
-
-    def __next__(self) -> pa.RecordBatch:
-        """Return the next batch."""
-
-    def stop(self) -> None:
-        """Ask the read to end soon, without waiting for it."""
-
-    def close(self) -> None:
-        """Stop, and release everything."""
-
-
 class BackgroundBatches(BatchReader[pa.RecordBatch]):
     """Reads batches in a background thread. Stopping it also stops the source."""
 
     def __init__(
-        self, batches: Stoppable, *, to_async: Callable[[Any], AsyncIterator[Any]] | None = None
+        self,
+        batches: Stoppable[pa.RecordBatch],
+        *,
+        to_async: Callable[[Any], AsyncIterator[Any]] | None = None,
     ) -> None:
         """Prepare; the first `next` starts the read."""
         self._batches = batches

@@ -27,7 +27,7 @@ from headrace.serve.flight_server import FlightEndpoint
 from headrace.serve.http_app import make_app
 from headrace.serve.root import Roots
 from headrace.serve.service import Service
-from headrace.serve.setting import Address, ServerSettings
+from headrace.serve.setting import ListenAddress, ServerSettings
 from headrace.serve.slow_client import HeaderTimeoutProtocol
 from headrace.serve.ticket import TicketSigner
 
@@ -164,8 +164,8 @@ def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
     server = RunningServer(settings, ticket_key=ticket_key)
     sys.stderr.write(
         f"headrace serves {', '.join(server.service.roots.names)}: "
-        f"HTTP at {Address(settings.http_address.host, server.http_port)}, "
-        f"Flight at {Address(settings.flight_address.host, server.flight_port)}\n"
+        f"HTTP at {ListenAddress(settings.http_address.host, server.http_port)}, "
+        f"Flight at {ListenAddress(settings.flight_address.host, server.flight_port)}\n"
     )
     sys.stderr.flush()
     shutdown.wait()
@@ -230,7 +230,7 @@ def _set_up_logging(settings: ServerSettings) -> None:
     access.addHandler(logging.StreamHandler())
 
 
-def _listen(address: Address, *, shared: bool) -> socket.socket:
+def _listen(address: ListenAddress, *, shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -32,7 +32,7 @@ _logger = logging.getLogger("headrace.serve")
 CANCELLED = "CANCELLED"
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one server process."""
 
     max_streams: int = 256
@@ -54,7 +54,7 @@ class Service:
         *,
         tokens: Tokens | None = None,
         tickets: TicketSigner | None = None,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
         monitor: Monitor | None = None,
         flush_policy: FlushPolicy | None = None,
     ) -> None:
@@ -62,7 +62,7 @@ class Service:
         self.roots = roots
         self.tokens = tokens or Tokens()
         self.tickets = tickets or TicketSigner()
-        self.limits = limits or Limits()
+        self.limits = limits or ServerLimits()
         self.monitor = monitor or Monitor()
         self.slots = StreamSlots(
             max_streams=self.limits.max_streams,

@@ -13,7 +13,7 @@ import msgspec
 from headrace.errors import InvalidArgumentError
 from headrace.serve.flight_server import TlsFiles
 from headrace.serve.root import Roots
-from headrace.serve.service import Limits
+from headrace.serve.service import ServerLimits
 from headrace.serve.ticket import read_ticket_key
 from headrace.serve.token import Tokens
 
@@ -22,14 +22,14 @@ _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):(?P<port>\d{1,5})
 _LARGEST_PORT = 65_535
 
 
-class Address(msgspec.Struct, frozen=True):
+class ListenAddress(msgspec.Struct, frozen=True):
     """A host and port to listen on."""
 
     host: str
     port: int
 
     @classmethod
-    def parse(cls, text: str, *, argument: str) -> "Address":
+    def parse(cls, text: str, *, argument: str) -> "ListenAddress":
         """Parse an address such as `0.0.0.0:50051` or `[::]:50051`; port 0 means any free port.
 
         Raises:
@@ -78,17 +78,17 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to log a line for each request."""
 
     @property
-    def http_address(self) -> Address:
+    def http_address(self) -> ListenAddress:
         """The parsed HTTP address."""
-        return Address.parse(self.listen, argument="--listen")
+        return ListenAddress.parse(self.listen, argument="--listen")
 
     @property
-    def flight_address(self) -> Address:
+    def flight_address(self) -> ListenAddress:
         """The parsed Flight address."""
         if self.flight_listen is not None:
-            return Address.parse(self.flight_listen, argument="--flight-listen")
+            return ListenAddress.parse(self.flight_listen, argument="--flight-listen")
         http = self.http_address
-        return Address(http.host, http.port + 1 if http.port else 0)
+        return ListenAddress(http.host, http.port + 1 if http.port else 0)
 
     def for_worker(self, number: int) -> "ServerSettings":
         """Return the settings of a worker, counted from 0.
@@ -97,12 +97,12 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         cannot share one.
         """
         flight = self.flight_address
-        address = Address(flight.host, flight.port + number)
+        address = ListenAddress(flight.host, flight.port + number)
         return msgspec.structs.replace(self, flight_listen=str(address))
 
-    def limits(self) -> Limits:
+    def limits(self) -> ServerLimits:
         """Return the limits of each worker."""
-        return Limits(
+        return ServerLimits(
             max_streams=-(-self.max_streams // self.workers),
             deadline_s=self.deadline_s,
             drain_s=self.drain_s,

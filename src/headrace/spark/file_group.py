@@ -60,7 +60,7 @@ def group_files(files: pa.Table, *, partition_bytes: int) -> list[FileGroup]:
     ]
 
 
-class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
+class FileGroupReader(msgspec.Struct, frozen=True, kw_only=True):
     """Reads groups on a worker. It can be pickled."""
 
     store: Store

@@ -13,7 +13,7 @@ from headrace.protocol.action import Metadata, Protocol
 from headrace.rows.feed_column import with_feed
 from headrace.rows.request import RowRequest
 from headrace.scan.live_file import FileContext
-from headrace.spark.file_group import GroupReader
+from headrace.spark.file_group import FileGroupReader
 from headrace.spark.schema import spark_schema
 from headrace.spark.source_option import SourceOptions
 from headrace.spark.time_zone import ZonedCondition
@@ -55,11 +55,11 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
             )
         return snapshot
 
-    def group_reader(self) -> GroupReader:
+    def group_reader(self) -> FileGroupReader:
         """Return the reader of its files, for workers."""
         store = wiring.open_store(self.uri, options=self.storage)
         files = wiring.open_files(store, options=self.storage)
-        return GroupReader(
+        return FileGroupReader(
             store=files,
             request=self.request,
             schema=self.schema,

@@ -35,7 +35,7 @@ class Tolerance(Enum):
     """Skip such commits entirely."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class BatchLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum size of one micro-batch; None for no limit."""
 
     files: int | None = FILES_PER_TRIGGER
@@ -44,7 +44,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     versions: int | None = None
 
 
-UNLIMITED = Limits(files=None)
+UNLIMITED = BatchLimits(files=None)
 
 
 class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     starting_version: int | Literal["latest"] | None = None
     """The first version whose changes are returned, or `latest`; None: the whole table first."""
     starting_timestamp: datetime | None = None
-    limits: Limits = Limits()
+    limits: BatchLimits = BatchLimits()
     tolerance: Tolerance = Tolerance.REFUSE
 
 
@@ -96,7 +96,7 @@ def parse_options(texts: Mapping[str, str]) -> SourceOptions:
         stream=StreamOptions(
             starting_version=options.version_or_latest("startingVersion"),
             starting_timestamp=options.moment("startingTimestamp"),
-            limits=Limits(
+            limits=BatchLimits(
                 files=options.number("maxFilesPerTrigger", minimum=1) or FILES_PER_TRIGGER,
                 size_bytes=options.size("maxBytesPerTrigger"),
                 versions=options.number("maxVersionsPerTrigger", minimum=1),

@@ -26,7 +26,7 @@ from headrace.log.name import LOG_DIRECTORY
 from headrace.log.segment import index_log
 from headrace.plan.node import ListFiles
 from headrace.spark.pinned_table import PinnedTable
-from headrace.spark.source_option import LATEST, Limits, SourceOptions
+from headrace.spark.source_option import LATEST, BatchLimits, SourceOptions
 from headrace.spark.stream_chunk import Chunk, ChunkReader
 from headrace.spark.stream_offset import Offset, Part
 from headrace.table import Snapshot
@@ -77,7 +77,7 @@ class StreamPlan:
             self._newest = self._newest.refresh()
         return self._newest.version
 
-    def advance(self, start: Offset, *, limits: Limits, last_version: int) -> Offset:
+    def advance(self, start: Offset, *, limits: BatchLimits, last_version: int) -> Offset:
         """Return the end of a micro-batch that starts at an offset, within a version and limits.
 
         Raises:
@@ -96,7 +96,7 @@ class StreamPlan:
         return end
 
     def _take(
-        self, start: Offset, *, limits: Limits, last_version: int
+        self, start: Offset, *, limits: BatchLimits, last_version: int
     ) -> tuple[Offset, list[pa.Table]]:
         """Return the files of a micro-batch, and where it ends."""
         size, end = _BatchSize(), start
@@ -185,7 +185,7 @@ class _BatchSize(msgspec.Struct):
     size_bytes: int = 0
     versions: int = 0
 
-    def room(self, files: pa.Table, first: int, limits: Limits) -> int:
+    def room(self, files: pa.Table, first: int, limits: BatchLimits) -> int:
         """Return how many files, from `first` on, fit into the limits."""
         sizes = _sizes(files)[first:]
         room = len(sizes)
@@ -201,7 +201,7 @@ class _BatchSize(msgspec.Struct):
         self.files += files.num_rows
         self.size_bytes += int(_sizes(files).sum())
 
-    def reaches(self, limits: Limits) -> bool:
+    def reaches(self, limits: BatchLimits) -> bool:
         """Return whether a limit is reached."""
         pairs = (
             (self.files, limits.files),

@@ -49,7 +49,7 @@ class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
     null_count: pa.Int64Array
 
 
-class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
+class StatisticsBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The statistics of each file. Counts are of physical rows, including deleted ones.
 
     Statistics that were not requested may be null.
@@ -59,7 +59,9 @@ class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
     columns: dict[Path, ColumnStatistics]
 
 
-def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
+def decode_statistics(
+    texts: pa.StringArray, columns: Sequence[StatisticsColumn]
+) -> StatisticsBatch:
     """Decode the statistics of these files for these columns."""
     statistics = _decode(texts, columns)
     lacking = _without_extremes(statistics, columns)
@@ -75,7 +77,7 @@ def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]
     return _with_counts(statistics, counts, lacking)
 
 
-def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
+def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> StatisticsBatch:
     types = _leaf_types(columns)
     values = statistics_decoder(tuple(types.items())).decode(texts)
 
@@ -86,7 +88,7 @@ def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileS
         is_needed = NeededStatistics.EXTREMES in column.needed
         return _extreme(values, side, column) if is_needed else pa.nulls(len(texts))
 
-    return FileStatistics(
+    return StatisticsBatch(
         num_records=count("numRecords"),
         columns={
             column.path: ColumnStatistics(
@@ -126,7 +128,7 @@ def _json_type(data_type: DataType) -> type:
 
 
 def _without_extremes(
-    statistics: FileStatistics, columns: Sequence[StatisticsColumn]
+    statistics: StatisticsBatch, columns: Sequence[StatisticsColumn]
 ) -> pa.BooleanArray:
     """Return a mask of the files whose null counts are needed because extremes are missing."""
     lacking = pa.repeat(light.FALSE, len(statistics.num_records))
@@ -141,9 +143,9 @@ def _without_extremes(
 
 
 def _with_counts(
-    statistics: FileStatistics, counts: FileStatistics, mask: pa.BooleanArray
-) -> FileStatistics:
-    return FileStatistics(
+    statistics: StatisticsBatch, counts: StatisticsBatch, mask: pa.BooleanArray
+) -> StatisticsBatch:
+    return StatisticsBatch(
         num_records=pc.replace_with_mask(statistics.num_records, mask, counts.num_records),
         columns={
             path: ColumnStatistics(
