@@ -11,7 +11,7 @@ import pyarrow as pa
 from headrace.protocol.state_schema import COMPANION_FIELDS, DELTA_FIELDS, ENTRY_FIELDS, Schema
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
-_VECTOR = pa.struct(
+VECTOR = pa.struct(
     [
         pa.field("storageType", pa.string()),
         pa.field("pathOrInlineDv", pa.string()),
@@ -44,7 +44,7 @@ def _arrow_type(kind: Any) -> pa.DataType:
         case {"type": "array"}:
             return pa.list_(pa.string())
         case _:
-            return _VECTOR
+            return VECTOR
 
 
 COLUMN_TYPES: Mapping[str, pa.DataType] = {

@@ -6,13 +6,13 @@ A path that leads out of the root is refused.
 import re
 
 from headrace.errors import UnsafePathError
+from headrace.log.name import LARGEST_VERSION
 
 STATE_FILE = "_manifest.avro"
 MANIFEST_DIRECTORY = "manifests"
 HINT_NAME = "_last_checkpoint"
 
 _STATE_FOLDER = re.compile(r"state-v(?P<version>\d{20})", re.ASCII)
-_LARGEST_VERSION = (1 << 63) - 1
 
 
 def state_directory(version: int) -> str:
@@ -36,7 +36,7 @@ def parse_state_directory(name: str) -> int | None:
     if match is None:
         return None
     version = int(match["version"])
-    return None if version > _LARGEST_VERSION else version
+    return None if version > LARGEST_VERSION else version
 
 
 def manifest_path(manifest_id: str) -> str:

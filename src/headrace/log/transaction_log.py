@@ -11,13 +11,13 @@ import msgspec
 
 from headrace.errors import LogGapError, TableNotFoundError, VersionNotFoundError
 from headrace.log.dialect import INDEXTABLES
+from headrace.log.name import LARGEST_VERSION
 from headrace.log.segment import gaps
 from headrace.log.state_name import STATE_FILE, parse_state_directory
 from headrace.protocol.log_file import LogFile
 
 _VERSION = re.compile(r"(?P<version>\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(?P<version>\d{20})\.checkpoint\.json", re.ASCII)
-_LARGEST_VERSION = (1 << 63) - 1
 
 
 class BaseChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,4 +144,4 @@ def index_transaction_log(files: Iterable[LogFile], *, table: str) -> Transactio
 def _number(pattern: re.Pattern[str], name: str) -> int | None:
     match = pattern.fullmatch(name)
     version = None if match is None else int(match["version"])
-    return None if version is None or version > _LARGEST_VERSION else version
+    return None if version is None or version > LARGEST_VERSION else version

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.avro.field import VECTOR
 from headrace.errors import InvalidArgumentError
 from headrace.maintain.home import dv_id
 from headrace.protocol import light
@@ -21,15 +22,6 @@ from headrace.protocol.key import canonical_path
 PARTITION, KEY_HASH = "partition", "keyHash"
 """The columns that entries do not have: the number of the partition, and the hash of the key."""
 
-VECTOR = pa.struct(
-    [
-        pa.field("storageType", pa.string()),
-        pa.field("pathOrInlineDv", pa.string()),
-        pa.field("offset", pa.int32()),
-        pa.field("sizeInBytes", pa.int32()),
-        pa.field("cardinality", pa.int64()),
-    ]
-)
 ENTRY_COLUMNS = pa.schema(
     [
         pa.field("path", pa.large_string(), nullable=False),

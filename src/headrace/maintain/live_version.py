@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.avro.field import VECTOR
 from headrace.engines.arrow.add_columns import add_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.errors import CorruptCheckpointError
 from headrace.maintain.delta_sync import DeltaVersion
-from headrace.maintain.entry_columns import ENTRY_COLUMNS, KEY_HASH, PARTITION, VECTOR, key_hashes
+from headrace.maintain.entry_columns import ENTRY_COLUMNS, KEY_HASH, PARTITION, key_hashes
 from headrace.maintain.partition_code import PartitionCodes
 from headrace.maintain.staging import now_ms
 from headrace.maintain.statistic_text import with_typed_statistics
