@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.engines.arrow.checkpoint.rle import MOST_BITS, is_repeated, unpack
+from headrace.engines.arrow.checkpoint.rle import MAX_BITS, is_repeated, unpack
 from headrace.engines.arrow.parquet.run import decode_runs
 from tests.effort import examples
 
@@ -31,7 +31,7 @@ def repeated_run(value: int, times: int, width: int) -> bytes:
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[int, bytes, list[int]]:
     """Draw a bit width, a stream, and the numbers in it."""
-    width = draw(st.integers(0, MOST_BITS))
+    width = draw(st.integers(0, MAX_BITS))
     numbers = st.integers(0, (1 << width) - 1)
     runs = []
     for _ in range(draw(st.integers(1, 6))):
@@ -76,7 +76,7 @@ def test_a_repeated_number_must_fit_the_bit_width() -> None:
 
 def test_too_large_bit_widths_are_refused() -> None:
     with pytest.raises(ValueError, match="bits"):
-        unpack(packed_run([1] * 8, MOST_BITS + 1), MOST_BITS + 1, 8)
+        unpack(packed_run([1] * 8, MAX_BITS + 1), MAX_BITS + 1, 8)
 
 
 @pytest.mark.property

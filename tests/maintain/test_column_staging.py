@@ -127,8 +127,8 @@ def test_columns_are_staged_as_the_manifests_of_the_same_entries(  # noqa: PLR09
     one_by_one, by_column = MemoryStore(), MemoryStore()
     partitions = PartitionCodes(TYPES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headrace.avro.manifest.LEAST_ENTRIES", least)
-        patch.setattr("headrace.maintain.column_manifest.LEAST_ENTRIES", least)
+        patch.setattr("headrace.avro.manifest.MIN_ENTRIES", least)
+        patch.setattr("headrace.maintain.column_manifest.MIN_ENTRIES", least)
         patch.setattr(column_sort, "_CHUNK_ROWS", 3)
         patch.setattr(staging, "ColumnSort", lambda codes: ColumnSort(codes, run_bytes=run_bytes))
         stage = Stage(one_by_one, DELTA_HOME, settings=options)

@@ -28,7 +28,7 @@ def _some_columns(data: st.DataObject) -> list[str]:
 def _decoder(data: st.DataObject) -> AbstractContextManager[Any]:
     """Let the compiled loops decode groups of any size, or Arrow all of these few rows."""
     fewest_rows = data.draw(st.sampled_from([1, 20_000]), label="fewest rows to decode")
-    return patch.object(group_selection, "FEWEST_ROWS", fewest_rows)
+    return patch.object(group_selection, "MIN_ROWS", fewest_rows)
 
 
 def _options(data: st.DataObject) -> dict[str, Any]:

@@ -14,7 +14,7 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 Records: TypeAlias = bytes | bytearray
 """The decompressed records of a block."""
 
-LARGEST_BLOCK_BYTES = 1 << 28
+MAX_BLOCK_BYTES = 1 << 28
 """The maximum decompressed block size that this reader accepts; writers make about 100 kB."""
 
 _MAX_LEVEL = 22
@@ -55,7 +55,7 @@ class Codec(msgspec.Struct, frozen=True):
                 checksum = zlib.crc32(body).to_bytes(_CHECKSUM_BYTES, "big")
                 return bytes(cramjam.snappy.compress_raw(body)) + checksum
 
-    def decompress(self, block: Bytes, *, limit: int = LARGEST_BLOCK_BYTES) -> Records:
+    def decompress(self, block: Bytes, *, limit: int = MAX_BLOCK_BYTES) -> Records:
         """Decompress a block.
 
         Raises:

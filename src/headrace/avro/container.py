@@ -9,20 +9,20 @@ from typing import Any
 
 import msgspec
 
-from headrace.avro.codec import LARGEST_BLOCK_BYTES, Bytes, Codec, Records, codec_named
+from headrace.avro.codec import MAX_BLOCK_BYTES, Bytes, Codec, Records, codec_named
 from headrace.avro.varint import read_long, write_long
 from headrace.errors import CorruptStateError, UnsupportedStateError
 from headrace.protocol.state_schema import Schema
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
-LARGEST_HEADER_BYTES = 1 << 26
+MAX_HEADER_BYTES = 1 << 26
 """Large enough for a block index of some hundred thousand blocks."""
-MOST_RECORDS = 1 << 24
+MAX_RECORDS = 1 << 24
 """The maximum number of records per block that this reader accepts; the format allows more."""
 
 _MAX_KEYS = 1 << 12
-_DEEPEST_SCHEMA = 24
+_MAX_SCHEMA = 24
 _MAX_TYPES = 4096
 _DEEPEST_DATA = 64
 _TYPE_KEYS = ("type", "items", "values", "fields")
@@ -84,7 +84,7 @@ def read_header(data: Bytes, *, path: str) -> Header | None:
         entries, at = _entries(view, len(MAGIC))
         sync = bytes(view[at : at + SYNC_BYTES])
     except IndexError:
-        if len(view) > LARGEST_HEADER_BYTES:
+        if len(view) > MAX_HEADER_BYTES:
             raise CorruptStateError(path=path, reason="the header is too long") from None
         return None
     except ValueError as error:
@@ -119,7 +119,7 @@ def split_blocks(data: Bytes, header: Header) -> Iterator[RawBlock]:
         except (IndexError, ValueError) as error:
             raise _damaged(header, at, "its frame is damaged") from error
         stop = start + size
-        if not (0 <= count <= MOST_RECORDS and 0 <= size <= LARGEST_BLOCK_BYTES):
+        if not (0 <= count <= MAX_RECORDS and 0 <= size <= MAX_BLOCK_BYTES):
             raise _damaged(header, at, f"it claims {count} records in {size} bytes")
         if stop + SYNC_BYTES > len(view):
             raise _damaged(header, at, "the file ends within it")
@@ -195,7 +195,7 @@ def _entries(view: memoryview, at: int) -> tuple[dict[str, bytes], int]:
 
 def _bytes(view: memoryview, at: int) -> tuple[bytes, int]:
     size, at = read_long(view, at)
-    if not 0 <= size <= LARGEST_HEADER_BYTES:
+    if not 0 <= size <= MAX_HEADER_BYTES:
         raise ValueError(f"an entry claims {size} bytes")
     if at + size > len(view):
         raise IndexError
@@ -209,7 +209,7 @@ def _schema(text: bytes, path: str) -> Schema:
         raise CorruptStateError(path=path, reason="its schema is not JSON") from error
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise CorruptStateError(path=path, reason="its schema is not a record schema")
-    if _count_types(schema, _DEEPEST_SCHEMA) > _MAX_TYPES:
+    if _count_types(schema, _MAX_SCHEMA) > _MAX_TYPES:
         raise CorruptStateError(path=path, reason="its schema is too deep or too wide")
     if max(_extent(schema, {})) > _MAX_TYPES:
         raise CorruptStateError(path=path, reason="its schema is recursive or expands too far")

@@ -24,7 +24,7 @@ from headrace.protocol.state_schema import INDEXTABLES_ENTRY_SCHEMA, Schema
 
 BLOCK_ENTRIES = 1024
 """The maximum number of entries in a block."""
-LEAST_ENTRIES = 128
+MIN_ENTRIES = 128
 """A partition change does not end a block with fewer entries than this."""
 
 
@@ -90,7 +90,7 @@ class ManifestWriter:
             values = entry["partitionValues"]
             partition = tuple(values.get(name) for name in self._types)
             count = len(self._pending)
-            changes = partition != self._partition and count >= LEAST_ENTRIES
+            changes = partition != self._partition and count >= MIN_ENTRIES
             if changes or count >= self._block_entries:
                 self._end_block()
             self._partition = partition

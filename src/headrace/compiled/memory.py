@@ -17,7 +17,7 @@ _SMALL_BYTES = 1 << 17
 _GRAIN_BYTES = 1 << 19
 """Sizes are rounded up to this, because requested sizes rarely repeat."""
 _MAX_FREE = 32
-_LARGEST_WASTE = 2
+_MAX_WASTE = 2
 """A reused block may be at most this many times larger than requested."""
 
 
@@ -89,11 +89,11 @@ class Memory:
                 memory = self._free.popleft()
             except IndexError:  # another thread was quicker
                 break
-            if size <= len(memory) <= _LARGEST_WASTE * size:
+            if size <= len(memory) <= _MAX_WASTE * size:
                 if outgrown is not None:
                     self._free.append(outgrown)
                 return memory
-            if outgrown is None and len(memory) < size <= _LARGEST_WASTE * len(memory):
+            if outgrown is None and len(memory) < size <= _MAX_WASTE * len(memory):
                 outgrown = memory
             else:
                 self._free.append(memory)

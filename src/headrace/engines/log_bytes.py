@@ -30,7 +30,7 @@ from headrace.storage.store import (
 
 CHUNK_BYTES = 1 << 20
 """The chunk size of a large file."""
-LARGEST_WHOLE_BYTES = 4 << 20
+MAX_WHOLE_BYTES = 4 << 20
 """A larger commit of a remote store is not prefetched, but streamed when it is needed."""
 _ENTRY_BYTES = 256
 """The overhead of a cache entry, besides its bytes."""
@@ -126,7 +126,7 @@ class LogBytes:
 
     def is_small(self, file: LogFile) -> bool:
         """Return whether a file is better read whole than in chunks."""
-        most_bytes = LARGEST_WHOLE_BYTES if self.is_remote else CHUNK_BYTES
+        most_bytes = MAX_WHOLE_BYTES if self.is_remote else CHUNK_BYTES
         return 0 < file.size_bytes <= most_bytes
 
     def chunks(self, file: LogFile) -> Iterator[bytes]:

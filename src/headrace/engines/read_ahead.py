@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 AHEAD_BYTES = 64 << 20
 """The maximum number of bytes in flight, or read and not yet taken."""
-MOST_REQUESTS = 64
+MAX_REQUESTS = 64
 """The maximum number of reads in flight."""
 
 
@@ -35,7 +35,7 @@ class ReadAhead:
     """The announced reads of one execution, by key. Threads may share it."""
 
     def __init__(
-        self, *, limit_bytes: int = AHEAD_BYTES, most_requests: int = MOST_REQUESTS
+        self, *, limit_bytes: int = AHEAD_BYTES, most_requests: int = MAX_REQUESTS
     ) -> None:
         """Start empty; threads start with the first read.
 

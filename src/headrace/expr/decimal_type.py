@@ -13,7 +13,7 @@ from headrace.protocol.cast import unscaled
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 from headrace.protocol.value import INTEGER_BITS, integer_range
 
-MOST_DIGITS = 38
+MAX_DIGITS = 38
 _INTEGER_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
@@ -57,7 +57,7 @@ def common_scale(types: Iterable[DecimalType]) -> int:
     """Return the number of fractional digits that Spark compares."""
     known = tuple(types)
     whole = max(kind.precision - kind.scale for kind in known)
-    return min(max(kind.scale for kind in known), max(MOST_DIGITS - whole, 0))
+    return min(max(kind.scale for kind in known), max(MAX_DIGITS - whole, 0))
 
 
 def rounded(units: int, *, digits: int) -> int:
@@ -77,7 +77,7 @@ def rounded_literal(value: int | Decimal, *, scale: int) -> int | None:
         exponent = value.as_tuple().exponent
         literal_scale = max(-exponent if isinstance(exponent, int) else 0, scale)
         units = rounded(unscaled(value, scale=literal_scale)[0], digits=literal_scale - scale)
-    return units if abs(units) < 10**MOST_DIGITS else None
+    return units if abs(units) < 10**MAX_DIGITS else None
 
 
 def own_decimal(value: object) -> DecimalType | None:

@@ -20,7 +20,7 @@ _PART = re.compile(r"checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet", 
 _UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _UNIQUE = re.compile(rf"checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
 _STAGED = re.compile(rf"(?P<version>\d{{20}})\.({_UUID}\.)?json", re.ASCII)
-LARGEST_VERSION = (1 << 63) - 1
+MAX_VERSION = (1 << 63) - 1
 """Versions are 64-bit numbers; twenty digits can exceed that."""
 
 
@@ -70,7 +70,7 @@ def parse_name(name: str) -> LogName | None:
     if match is None:
         return None
     version, suffix = int(match["version"]), match["suffix"]
-    if version > LARGEST_VERSION:
+    if version > MAX_VERSION:
         return None
     if suffix == "json":
         return CommitName(version)

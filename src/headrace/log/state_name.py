@@ -6,7 +6,7 @@ A path that leads out of the root is refused.
 import re
 
 from headrace.errors import UnsafePathError
-from headrace.log.name import LARGEST_VERSION
+from headrace.log.name import MAX_VERSION
 
 STATE_FILE = "_manifest.avro"
 MANIFEST_DIRECTORY = "manifests"
@@ -36,7 +36,7 @@ def parse_state_directory(name: str) -> int | None:
     if match is None:
         return None
     version = int(match["version"])
-    return None if version > LARGEST_VERSION else version
+    return None if version > MAX_VERSION else version
 
 
 def manifest_path(manifest_id: str) -> str:

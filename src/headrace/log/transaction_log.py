@@ -11,7 +11,7 @@ import msgspec
 
 from headrace.errors import LogGapError, TableNotFoundError, VersionNotFoundError
 from headrace.log.dialect import INDEXTABLES
-from headrace.log.name import LARGEST_VERSION
+from headrace.log.name import MAX_VERSION
 from headrace.log.segment import gaps
 from headrace.log.state_name import STATE_FILE, parse_state_directory
 from headrace.protocol.log_file import LogFile
@@ -144,4 +144,4 @@ def index_transaction_log(files: Iterable[LogFile], *, table: str) -> Transactio
 def _number(pattern: re.Pattern[str], name: str) -> int | None:
     match = pattern.fullmatch(name)
     version = None if match is None else int(match["version"])
-    return None if version is None or version > LARGEST_VERSION else version
+    return None if version is None or version > MAX_VERSION else version

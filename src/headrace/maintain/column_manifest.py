@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from headrace.avro.block_index import IndexedBlock
 from headrace.avro.column_encoder import EncodedRecords, encode_columns
-from headrace.avro.manifest import LEAST_ENTRIES, ManifestWriter, WrittenManifest
+from headrace.avro.manifest import MIN_ENTRIES, ManifestWriter, WrittenManifest
 from headrace.maintain.entry_columns import KEY_HASH, PARTITION
 from headrace.maintain.home import codec_of
 from headrace.maintain.partition_code import Codes, PartitionCodes
@@ -108,7 +108,7 @@ class _Chunk(msgspec.Struct, frozen=True, kw_only=True):
 
     def block_end(self, start: int, *, most: int) -> int:
         """Return the row after a block; beyond the last row if the block may continue there."""
-        change = int(np.searchsorted(self.changes, start + LEAST_ENTRIES))
+        change = int(np.searchsorted(self.changes, start + MIN_ENTRIES))
         if change < len(self.changes):
             return min(start + most, int(self.changes[change]))
         return start + most

@@ -30,7 +30,7 @@ from headrace.storage.store import Store
 
 HELD_BYTES = 256 << 20
 """Manifests smaller than this in total are read once and held; larger ones block by block."""
-LEAST_COPIED_ENTRIES = 64
+MIN_COPIED_ENTRIES = 64
 """A smaller block is decoded, so that the small blocks of a partition are merged."""
 
 
@@ -272,7 +272,7 @@ class Rewrite:
     def _is_copied(self, input_block: _InputBlock) -> bool:
         header = input_block.file.header
         return (
-            LEAST_COPIED_ENTRIES <= input_block.block.count <= self._limit
+            MIN_COPIED_ENTRIES <= input_block.block.count <= self._limit
             and not self._may_drop(input_block)
             and header.codec.name is codec_of(self._settings).name
             and same_shape(header.schema, self.schema)

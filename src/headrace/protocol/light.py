@@ -42,7 +42,7 @@ _USUAL_TYPES: Mapping[type, pa.DataType] = {
     bytes: pa.binary(),
 }
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-_LARGEST_OFFSET = 2**31 - 1
+_MAX_OFFSET = 2**31 - 1
 
 Values = Sequence[Any]
 """Python values of one type; nulls have been replaced."""
@@ -151,7 +151,7 @@ def _byte_arrays(values: Values, kind: pa.DataType) -> Buffers | None:
 def _joined(
     data: bytes, sizes: Iterable[int], count: int, offset: type[np.signedinteger[Any]]
 ) -> Buffers | None:
-    if len(data) > _LARGEST_OFFSET:
+    if len(data) > _MAX_OFFSET:
         return None
     offsets = np.zeros(count + 1, offset)
     np.cumsum(np.fromiter(sizes, np.int64, count), out=offsets[1:])

@@ -23,7 +23,7 @@ from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
 
 BITMAP_LIMIT_BYTES = 16 << 20
 _BITS_PER_KEY = 128
-_FEWEST_BITS = 1 << 16
+_MIN_BITS = 1 << 16
 _KEYS_AT_ONCE = 1 << 16
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -86,7 +86,7 @@ class SeenMatcher:
         return _rows_in_doubt(paths, bitmap) if rows is None else rows
 
     def _new_bitmap(self) -> "Bitmap":
-        bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _FEWEST_BITS), self._limit_bits))
+        bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _MIN_BITS), self._limit_bits))
         paths = self._seen.paths()
         while some := list(islice(paths, _KEYS_AT_ONCE)):
             column = PathColumn(light.array(some, pa.binary()))

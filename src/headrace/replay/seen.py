@@ -29,8 +29,8 @@ DEFAULT_MEMORY_LIMIT_BYTES = 64 << 20
 _KEY_OVERHEAD_BYTES = 144
 """The memory of a key besides its bytes: the object, and its slot in a hash table."""
 _FILTER_SHARE = 8
-_LARGEST_FILTER_BYTES = 128 << 20
-_LARGEST_CHUNK = 4096
+_MAX_FILTER_BYTES = 128 << 20
+_MAX_CHUNK = 4096
 _PICKLED_KEYS = 1 << 16
 _KEYS_AT_ONCE = 1 << 14
 _NOTHING = Holdings()
@@ -56,11 +56,11 @@ class SeenSet:
         memory_limit_bytes: int = DEFAULT_MEMORY_LIMIT_BYTES,
     ) -> None:
         self._limit_bytes = memory_limit_bytes
-        self._filter_bytes = min(memory_limit_bytes // _FILTER_SHARE, _LARGEST_FILTER_BYTES)
+        self._filter_bytes = min(memory_limit_bytes // _FILTER_SHARE, _MAX_FILTER_BYTES)
         filters = self._filter_bytes + sum(layer.spill.filter_bytes for layer in base.layers)
         self._room_bytes = max(memory_limit_bytes - filters, memory_limit_bytes >> 1)
         # Keys packed at a time: few enough to be negligible against the limit.
-        self._chunk_keys = min(max(memory_limit_bytes >> 10, 1), _LARGEST_CHUNK)
+        self._chunk_keys = min(max(memory_limit_bytes >> 10, 1), _MAX_CHUNK)
         self._source: str | None = None
         # These are disjoint from each other and from what is on disk.
         self._hidden: set[bytes] = set().union(*base.memory)

@@ -31,7 +31,7 @@ _MAX_DECLINED = 32
 _MAX_COLUMNS = 256
 _ROW_BYTES = 16
 """Initial buffer size for text, per row."""
-_LARGEST_PAGE_BYTES = 1 << 26
+_MAX_PAGE_BYTES = 1 << 26
 
 
 class FileKind(msgspec.Struct, frozen=True):
@@ -243,7 +243,7 @@ class _Columns:
     def _make_room(self, number: int, status: int) -> None:
         column = self._columns[number]
         size = column.needed
-        if status not in _ROOM or not 0 <= size <= _LARGEST_PAGE_BYTES:
+        if status not in _ROOM or not 0 <= size <= _MAX_PAGE_BYTES:
             raise UnusualChunkError("damaged, or in an unusual encoding")
         if status == Status.MORE_OUT:
             self._outputs[number].grow(size)
@@ -255,7 +255,7 @@ class _Columns:
             return
         column.dictionary, column.dictionary_room = buffer.ctypes.data, len(buffer)
         entries = 2 * column.needed_entries + 1
-        if not 0 < entries <= _LARGEST_PAGE_BYTES:
+        if not 0 < entries <= _MAX_PAGE_BYTES:
             raise UnusualChunkError("an unusual number of dictionary entries")
         starts = np.empty(entries, np.int32)
         self._buffers[number, "starts"] = starts

@@ -21,8 +21,8 @@ _SPARE = 1.1
 """Spare room for rows that are longer than average."""
 _MAX_EXPECTED_BYTES = 1 << 26
 """The limit for the first allocation, as footers can lie; the buffer grows on demand."""
-_FEWEST_MEASURED_ROWS = 1000
-_LARGEST_OFFSET = 2**31 - 1
+_MIN_MEASURED_ROWS = 1000
+_MAX_OFFSET = 2**31 - 1
 _CODE_BYTES = _OFFSET_BYTES = 4
 
 
@@ -82,9 +82,9 @@ class ChunkOutput:
 
     def grow(self, size_bytes: int) -> None:
         """Grow the buffer of byte arrays to at least `size_bytes`."""
-        if size_bytes > _LARGEST_OFFSET:
+        if size_bytes > _MAX_OFFSET:
             raise UnusualChunkError("the byte arrays exceed the limit of an Arrow array")
-        capacity = min(max(size_bytes, 2 * self._out.size), _LARGEST_OFFSET)
+        capacity = min(max(size_bytes, 2 * self._out.size), _MAX_OFFSET)
         self._out.resize(capacity)
         self.state.out, self.state.capacity = self._out.address, capacity
 
@@ -92,7 +92,7 @@ class ChunkOutput:
     def row_bytes(self) -> float:
         """The average size of the byte arrays written, or 0.0 after few rows."""
         written: int = self.state.written
-        if self._offsets is None or written < _FEWEST_MEASURED_ROWS:
+        if self._offsets is None or written < _MIN_MEASURED_ROWS:
             return 0.0
         used = int(np.frombuffer(self._offsets, np.int32, written + 1)[written])
         return used / written

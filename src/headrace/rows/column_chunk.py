@@ -20,7 +20,7 @@ from headrace.rows.chunk_layout import ChunkLayout
 from headrace.rows.chunk_output import COPY_STEP_BYTES, ChunkOutput, Flags, Rows, UnusualChunkError
 
 _READ_BYTES = 1 << 19
-_LARGEST_PAGE_BYTES = 1 << 29
+_MAX_PAGE_BYTES = 1 << 29
 _OFFSET_BYTES = 4
 
 
@@ -198,6 +198,6 @@ class ColumnChunk:
 
 
 def _checked_size(size: int) -> int:
-    if not 0 <= size <= _LARGEST_PAGE_BYTES:
+    if not 0 <= size <= _MAX_PAGE_BYTES:
         raise UnusualChunkError(f"a page of {size} bytes")
     return size

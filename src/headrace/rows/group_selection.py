@@ -22,7 +22,7 @@ from headrace.rows.reading import ReadLeafColumn
 from headrace.rows.resolve import ColumnReading
 from headrace.rows.stored_rows import StoredRows
 
-FEWEST_ROWS = 20_000
+MIN_ROWS = 20_000
 """In smaller row groups the preparation costs more than it saves."""
 
 
@@ -42,7 +42,7 @@ class GroupSelection:
             return None
         parquet = self._source.parquet
         metadata = parquet.metadata.row_group(group)
-        if metadata.num_rows < FEWEST_ROWS:
+        if metadata.num_rows < MIN_ROWS:
             return None
         if self._layouts is None:
             self._layouts = dict(self._find_layouts())
@@ -85,7 +85,7 @@ class GroupSelection:
         )
         self._meter.count(bytes_read=size, requests=1, chunks_left_to_arrow=len(leaf_columns))
         batches: Iterator[pa.RecordBatch] = parquet.reader.iter_batches(
-            FEWEST_ROWS, row_groups=[group], column_indices=leaf_columns, use_threads=False
+            MIN_ROWS, row_groups=[group], column_indices=leaf_columns, use_threads=False
         )
         return batches
 

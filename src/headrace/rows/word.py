@@ -12,9 +12,9 @@ _ARGUMENTS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p
 _OFFSET_BYTES = 4
 _STEP_BYTES = 32
 """As STEP in texts.c: words are copied in steps of this size, into spare bytes."""
-_LONGEST_WORD = 64
+_MAX_WORD = 64
 """Every row gets room for the longest word; beyond this length most of it would be unused."""
-_FEWEST_ROWS = 16_384
+_MIN_ROWS = 16_384
 """For fewer rows the preparation costs more than it saves."""
 
 
@@ -28,7 +28,7 @@ def _is_usual(codes: pa.DictionaryArray) -> bool:
     """Whether the compiled loop supports the codes and words: no nulls, 32 bits each."""
     words, indices = codes.dictionary, codes.indices
     return bool(
-        len(codes) >= _FEWEST_ROWS
+        len(codes) >= _MIN_ROWS
         and 0 < len(words) <= len(codes)
         and pa.types.is_int32(indices.type)
         and words.type in (pa.string(), pa.binary())
@@ -42,7 +42,7 @@ def _decoded(codes: pa.DictionaryArray) -> pa.Array | None:
     write = function("headrace_words", *_ARGUMENTS)
     words, indices, rows = codes.dictionary, codes.indices, len(codes)
     longest = pc.max(pc.binary_length(words)).as_py()
-    if write is None or not 0 < longest <= _LONGEST_WORD:
+    if write is None or not 0 < longest <= _MAX_WORD:
         return None
     if pc.max(indices).as_py() >= len(words):
         return None  # damaged codes, which Arrow reports

@@ -19,7 +19,7 @@ RecordBatch: TypeAlias = Any
 """A `pyarrow.RecordBatch`, named so that this module does not import Arrow."""
 CachedFileList: TypeAlias = tuple[RecordBatch, ...]
 
-_LARGEST_SHARE = 4
+_MAX_SHARE = 4
 """A file list may take at most this fraction of the cache, so that it does not evict all others."""
 _KEY_BYTES, _FILE_BYTES = 1 << 9, 1 << 8
 """The memory of a cache key, and of each log file in it; an empty file list takes it too."""
@@ -66,7 +66,7 @@ class SnapshotFileLists:
 
     def record(self, shape: FileListShape) -> "Recording":
         """Start to record a file list that is about to be read."""
-        limit_bytes = self._cache.limit_bytes // _LARGEST_SHARE
+        limit_bytes = self._cache.limit_bytes // _MAX_SHARE
         if shape.where is None and self._log_bytes() > limit_bytes:
             # A list of all files takes about as much memory as its log: do not even start.
             limit_bytes = 0

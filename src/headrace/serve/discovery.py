@@ -19,7 +19,7 @@ from headrace.serve.client_error import error_of
 from headrace.serve.outcome import Refusal
 
 _DISCOVERY_S = 10.0
-_LONGEST_REPLY_BYTES = 1 << 20
+_MAX_REPLY_BYTES = 1 << 20
 
 
 class Certificates(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def find_flight(location: str, *, token: str | None, certificates: Certificates)
         if parts.scheme == "https":
             handlers.append(HTTPSHandler(context=certificates.tls_settings()))
         with build_opener(*handlers).open(request, timeout=_DISCOVERY_S) as reply:
-            content = reply.read(_LONGEST_REPLY_BYTES)
+            content = reply.read(_MAX_REPLY_BYTES)
         port = msgspec.json.decode(content, type=_About).flight_port
     except HTTPError as error:
         raise _refusal(error, location=location) from error
@@ -89,7 +89,7 @@ def find_flight(location: str, *, token: str | None, certificates: Certificates)
 def _refusal(error: HTTPError, *, location: str) -> HeadraceError:
     """Return the error with the server's code, if its answer has one."""
     with error:
-        content = error.read(_LONGEST_REPLY_BYTES)
+        content = error.read(_MAX_REPLY_BYTES)
     try:
         refused = msgspec.json.decode(content, type=_Refused).error
     except (ValueError, msgspec.MsgspecError):

@@ -64,7 +64,7 @@ _STATUSES: tuple[tuple[type[HeadraceError] | tuple[type[HeadraceError], ...], An
     (HeadraceError, flight.FlightServerError),
 )
 """The gRPC status of each error, most specific first."""
-_LONGEST_TEXT_BYTES = 1_024
+_MAX_TEXT_BYTES = 1_024
 """gRPC clients refuse trailers of more than 8 KiB, and Arrow's hold an error's text twice: once in
 Base64, and once with up to three characters per byte."""
 
@@ -121,9 +121,9 @@ class TranslatedStream(Iterator[T]):
 def _shortened(text: str) -> str:
     """Return a text without its middle if it is too long: the end may say what to do."""
     content = text.encode("utf-8", "replace")
-    if len(content) <= _LONGEST_TEXT_BYTES:
+    if len(content) <= _MAX_TEXT_BYTES:
         return text
-    half = _LONGEST_TEXT_BYTES // 2
+    half = _MAX_TEXT_BYTES // 2
     parts = (content[:half], content[-half:])
     return " … ".join(part.decode("utf-8", "ignore") for part in parts)
 

@@ -17,8 +17,8 @@ from headrace.storage.location import local_root, scheme_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[^/\\%?#*:\x00-\x1f\x7f]{1,255}")
-_LONGEST_SEGMENT_BYTES = 255
-_LONGEST_PATH_BYTES = 3_840
+_MAX_SEGMENT_BYTES = 255
+_MAX_PATH_BYTES = 3_840
 """The longest local path of a table. The system allows 4,096 bytes with the names in its log."""
 _LISTED_DEPTH = 4
 _LISTED_TABLES = 10_000
@@ -120,13 +120,13 @@ def _is_segment(text: str) -> bool:
     if not _SEGMENT.fullmatch(text):
         return False
     try:
-        return len(text.encode()) <= _LONGEST_SEGMENT_BYTES
+        return len(text.encode()) <= _MAX_SEGMENT_BYTES
     except UnicodeEncodeError:  # half of a surrogate pair, or a folder name that is not UTF-8
         return False
 
 
 def _is_below(folder: str, root: str) -> bool:
-    if len(folder.encode()) > _LONGEST_PATH_BYTES:
+    if len(folder.encode()) > _MAX_PATH_BYTES:
         return False
     return f"{real_folder(folder)}/".startswith(f"{real_folder(root).rstrip('/')}/")
 

@@ -19,7 +19,7 @@ from headrace.serve.token import Tokens
 
 DEFAULT_LISTEN = "127.0.0.1:50051"
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):(?P<port>\d{1,5})")
-_LARGEST_PORT = 65_535
+_MAX_PORT = 65_535
 
 
 class ListenAddress(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class ListenAddress(msgspec.Struct, frozen=True):
             InvalidArgumentError: it is not a valid address.
         """
         match = _ADDRESS.fullmatch(text)
-        if match is None or int(match["port"]) > _LARGEST_PORT:
+        if match is None or int(match["port"]) > _MAX_PORT:
             reason = f"{text!r} is not HOST:PORT, such as {DEFAULT_LISTEN}"
             raise InvalidArgumentError(argument=argument, reason=reason)
         return cls(match["host"].strip("[]"), int(match["port"]))
@@ -175,6 +175,6 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             reason = "several workers share the port, so it must not be 0"
             raise InvalidArgumentError(argument="--listen", reason=reason)
         last = flight.port + self.workers - 1
-        if last > _LARGEST_PORT or (http.host == flight.host and flight.port <= http.port <= last):
+        if last > _MAX_PORT or (http.host == flight.host and flight.port <= http.port <= last):
             reason = f"each worker needs a separate Flight port, {flight.port} to {last}"
             raise InvalidArgumentError(argument="--flight-listen", reason=reason)

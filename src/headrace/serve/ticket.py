@@ -18,7 +18,7 @@ from headrace.serve.request import WireRequest, decode_request
 _MAGIC = b"hrt1"
 _SIGNATURE_BYTES = 32
 MAX_TICKET_BYTES = 128 << 10
-_SHORTEST_KEY = 32
+_MIN_KEY = 32
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class TicketSigner:
 
     def __init__(self, *, key: bytes | None = None, lifetime_s: float = 300.0) -> None:
         """Take the key, by default a random one, and the lifetime of tickets."""
-        self._key = key or secrets.token_bytes(_SHORTEST_KEY)
+        self._key = key or secrets.token_bytes(_MIN_KEY)
         self.lifetime_s = lifetime_s
 
     def issue(self, request: WireRequest, *, table_id: str, part: int, caller: str) -> bytes:
@@ -108,7 +108,7 @@ def read_ticket_key(path: Path) -> bytes:
         key = path.read_bytes().strip()
     except OSError as error:
         raise InvalidArgumentError(argument="--ticket-key-file", reason=str(error)) from error
-    if len(key) < _SHORTEST_KEY:
-        reason = f"it must have at least {_SHORTEST_KEY} bytes; try: openssl rand -hex 32"
+    if len(key) < _MIN_KEY:
+        reason = f"it must have at least {_MIN_KEY} bytes; try: openssl rand -hex 32"
         raise InvalidArgumentError(argument="--ticket-key-file", reason=reason)
     return key

@@ -12,7 +12,7 @@ from pathlib import Path
 from headrace.errors import InvalidArgumentError, UnauthenticatedError
 
 ANONYMOUS = "anonymous"
-SHORTEST_TOKEN = 16
+MIN_TOKEN = 16
 
 _LINE = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.\-]*):(?P<token>[\x21-\x7e]+)")
 
@@ -40,10 +40,8 @@ class Tokens:
             if not line.strip() or line.startswith("#"):
                 continue
             match = _LINE.fullmatch(line.strip())
-            if match is None or len(match["token"]) < SHORTEST_TOKEN:
-                reason = (
-                    f"line {number} is not name:token with at least {SHORTEST_TOKEN} characters"
-                )
+            if match is None or len(match["token"]) < MIN_TOKEN:
+                reason = f"line {number} is not name:token with at least {MIN_TOKEN} characters"
                 raise InvalidArgumentError(argument="--token-file", reason=reason)
             if match["name"] in tokens:
                 reason = f"line {number} repeats the name {match['name']}"

@@ -15,7 +15,7 @@ from headrace.storage.call import Call
 T = TypeVar("T")
 
 _PART_BYTES = 1 << 20
-_LARGEST_STEP_BYTES = 8 << 20
+_MAX_STEP_BYTES = 8 << 20
 """A larger body is always read in parts."""
 
 
@@ -37,7 +37,7 @@ class BodyReader:
             TimeoutError: the body, or the next part of it, is late.
         """
         is_large = size_bytes > _PART_BYTES
-        if size_bytes > _LARGEST_STEP_BYTES or (is_large and self._was_late):
+        if size_bytes > _MAX_STEP_BYTES or (is_large and self._was_late):
             return b"".join([part async for part in _parts(answer, call)])
         try:
             return memoryview(await wait_for_answer(answer.bytes_async(), call))

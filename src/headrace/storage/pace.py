@@ -10,15 +10,15 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-MOST_AT_ONCE = 64
+MAX_CONCURRENT = 64
 _FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 5.0
+_MAX_PAUSE_S = 5.0
 
 
 class Pace:
     """Limits the concurrent requests to one bucket."""
 
-    def __init__(self, most_at_once: int = MOST_AT_ONCE) -> None:
+    def __init__(self, most_at_once: int = MAX_CONCURRENT) -> None:
         self._most = float(most_at_once)
         self.limit = self._most
         """The number of requests currently allowed in flight."""
@@ -57,7 +57,7 @@ class Pace:
         if now < self._resume_at:  # this request was in flight when the pause began
             return
         self.limit = max(self.limit / 2, 1.0)
-        self._pause_s = min(max(self._pause_s * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+        self._pause_s = min(max(self._pause_s * 2, _FIRST_PAUSE_S), _MAX_PAUSE_S)
         self._resume_at = now + self._pause_s
 
     async def _take_slot(self) -> None:

@@ -41,7 +41,7 @@ _STATUSES: tuple[tuple[type[HeadraceError], int], ...] = (
     (StorageError, -5),
     (SetupError, -6),
 )
-_LONGEST_ERROR_BYTES = 4_095
+_MAX_ERROR_BYTES = 4_095
 """What the library keeps of an error's text."""
 _AT_ONCE = FlushPolicy(rows=1, delay_s=0.0)
 
@@ -191,7 +191,7 @@ class _Library:
             status.append(INTERNAL)
 
     def _set_error(self, text: str) -> None:
-        content = text.encode("utf-8", "replace")[:_LONGEST_ERROR_BYTES]
+        content = text.encode("utf-8", "replace")[:_MAX_ERROR_BYTES]
         self._lib.headrace_set_error(content.decode("utf-8", "ignore").encode())
 
     def _request(self, pointer: Any) -> WireRequest:

@@ -30,8 +30,8 @@ from headrace.engines.arrow.parquet.page import (
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.ranged import read_into
 
-_LARGEST_KEYS_BYTES = 256 << 10
-_LARGEST_VALUES_BYTES = 8 << 20
+_MAX_KEYS_BYTES = 256 << 10
+_MAX_VALUES_BYTES = 8 << 20
 _MAX_TEXTS = 1 << 16
 _MAX_IN_A_PAGE = 1 << 24
 _UNUSUAL = (
@@ -204,8 +204,8 @@ class MapChunks(msgspec.Struct, frozen=True):
         Empty if the maps cannot be read as codes.
         """
         try:
-            _check_chunk(self.keys, _LARGEST_KEYS_BYTES)
-            _check_chunk(self.values, _LARGEST_VALUES_BYTES)
+            _check_chunk(self.keys, _MAX_KEYS_BYTES)
+            _check_chunk(self.values, _MAX_VALUES_BYTES)
             keys_start, values_start = _start(self.keys), _start(self.values)
             size = min(
                 self.values.data_page_offset - values_start, self.values.total_compressed_size

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from headrace.engines.arrow.parquet.run import read_run, repeated_number
 
-MOST_BITS = 16
+MAX_BITS = 16
 _LONGEST_PACKED = 63
 """Groups of eight in a packed run: writers stop there, since the header then fits one byte."""
 _LONGEST_HEAD = _LONGEST_PACKED << 1 | 1
@@ -45,7 +45,7 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
 
 def _kind(width: int) -> np.dtype[Any]:
     """Return the smallest NumPy type for numbers of `width` bits."""
-    if width > MOST_BITS:
+    if width > MAX_BITS:
         raise ValueError(f"numbers of {width} bits are not supported")
     return np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
 

@@ -25,10 +25,10 @@ _SPARE = 1.1
 """Room for rows that are longer than the average one."""
 _MAX_EXPECTED_BYTES = 1 << 26
 """A footer may claim anything; the buffer grows when more data arrives."""
-_LARGEST_PAGE_BYTES = 1 << 29
+_MAX_PAGE_BYTES = 1 << 29
 _MAX_BYTES = 2**31 - 1
 """The largest offset of a column."""
-_FEWEST_BYTES = 1 << 10
+_MIN_BYTES = 1 << 10
 _MAX_WORDS = 1 << 16
 
 
@@ -120,7 +120,7 @@ class TextColumn:
 
 
 def _checked(size: int) -> int:
-    if not 0 <= size <= _LARGEST_PAGE_BYTES:
+    if not 0 <= size <= _MAX_PAGE_BYTES:
         raise ValueError(f"a page of {size} bytes is not supported")
     return size
 
@@ -139,7 +139,7 @@ class _TextsBuilder:
         self._ends = self._offsets.bytes[: (count + 1) * OFFSET_BYTES].view(np.int32)
         self._ends[0] = 0
         expected = min(int(count * row_bytes), _MAX_EXPECTED_BYTES)
-        self._bytes = memory.block(max(expected, _FEWEST_BYTES))
+        self._bytes = memory.block(max(expected, _MIN_BYTES))
         self.state = Rows(
             rows=rows,
             mask=None if mask is None else mask.ctypes.data,

@@ -13,7 +13,7 @@ from headrace.engines.arrow.parquet.page import Page, plain_values, read_pages
 from headrace.engines.arrow.parquet.run import decode_runs
 from headrace.storage.byte_range import ByteRange
 
-LARGEST_CHUNK_BYTES = 1 << 20
+MAX_CHUNK_BYTES = 1 << 20
 
 # Field ids of Parquet's metadata, where they are used.
 CODEC, VALUES, COMPRESSED_SIZE, DATA_OFFSET, DICTIONARY_OFFSET, STATISTICS = 4, 5, 7, 9, 11, 12
@@ -36,7 +36,7 @@ def chunk_range(chunk: dict[int, Any]) -> ByteRange:
         ValueError: the chunk is too large for this reader, or its offset is negative.
     """
     start = min(chunk.get(DICTIONARY_OFFSET) or chunk[DATA_OFFSET], chunk[DATA_OFFSET])
-    if not 0 <= chunk[COMPRESSED_SIZE] <= LARGEST_CHUNK_BYTES or start < 0:
+    if not 0 <= chunk[COMPRESSED_SIZE] <= MAX_CHUNK_BYTES or start < 0:
         raise ValueError("the chunk is too large for this reader")
     return ByteRange(start, chunk[COMPRESSED_SIZE])
 

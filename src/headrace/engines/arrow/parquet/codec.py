@@ -10,7 +10,7 @@ Bytes: TypeAlias = bytes | memoryview
 
 _NUMBERS = {0: "UNCOMPRESSED", 1: "SNAPPY", 2: "GZIP", 6: "ZSTD"}
 """The codecs by their number in a footer."""
-_LARGEST_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30
 
 
 def _copy(body: Any, out: Any) -> int:
@@ -44,7 +44,7 @@ class Codec(msgspec.Struct, frozen=True):
         """
         if self.name == "UNCOMPRESSED" and len(body) == size:
             return bytes(body)
-        if not 0 <= size <= _LARGEST_BYTES:
+        if not 0 <= size <= _MAX_BYTES:
             raise ValueError(f"a page of {size} bytes is not supported")
         out = bytearray(size)
         self.decompress_into(body, memoryview(out))

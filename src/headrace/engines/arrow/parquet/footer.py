@@ -12,7 +12,7 @@ from headrace.engines.arrow.parquet.thrift import list_of_texts, read_list_head,
 from headrace.storage.byte_range import ByteRange
 
 MAGIC = b"PAR1"
-_LARGEST_FOOTER_BYTES = 16 << 20
+_MAX_FOOTER_BYTES = 16 << 20
 _REQUIRED, _REPEATED = 0, 2
 
 # Field ids of Parquet's metadata, where they are used.
@@ -110,7 +110,7 @@ def read_footer(source: Source) -> LiteFooter:
     """
     tail, size_bytes = source.tail()
     length = int.from_bytes(tail[-8:-4], "little")
-    if tail[-4:] != MAGIC or length > min(_LARGEST_FOOTER_BYTES, size_bytes - 8):
+    if tail[-4:] != MAGIC or length > min(_MAX_FOOTER_BYTES, size_bytes - 8):
         raise ValueError("there is no footer that this reader supports")
     source.learn(length + 8, file_bytes=size_bytes)
     missing = length + 8 - len(tail)
