@@ -20,7 +20,7 @@ from headrace.rows.chunk_output import UnusualChunkError
 from headrace.rows.file_bytes import RowGroupBytes
 from headrace.rows.file_plan import Selection
 from headrace.rows.group_selection import GroupSelection, select_rows
-from headrace.rows.parquet_file import ParquetSource
+from headrace.rows.parquet_file import OpenDataFile
 from headrace.rows.row_group import RowGroupEvidence, matching_groups
 from headrace.rows.stored_rows import StoredRows, without_columns
 
@@ -37,7 +37,7 @@ _CODABLE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DIC
 class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
     """An open file and its plan."""
 
-    source: ParquetSource
+    source: OpenDataFile
     content: StoredRows
     memory: Memory
     """The source of page buffers."""

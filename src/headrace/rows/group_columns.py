@@ -71,12 +71,12 @@ class GroupColumns:
         """The number of chunks that the compiled loop decodes."""
         return len(self._chunks)
 
-    def next_batch(self, rows: int) -> "ColumnBatch":
+    def next_batch(self, rows: int) -> "DecodedRows":
         """Return the next rows; call `finish` on the batch before requesting another."""
-        return ColumnBatch(self._chunks, self._arrow_columns, rows)
+        return DecodedRows(self._chunks, self._arrow_columns, rows)
 
 
-class ColumnBatch:
+class DecodedRows:
     """Some rows of a row group, decoded column by column."""
 
     def __init__(

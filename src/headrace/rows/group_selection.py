@@ -16,8 +16,8 @@ from headrace.rows.chunk_layout import ChunkLayout, chunk_layout
 from headrace.rows.chunk_output import Rows
 from headrace.rows.column_chunk import ColumnChunk
 from headrace.rows.file_plan import FilePlan, Selection
-from headrace.rows.group_columns import ArrowColumns, ColumnBatch, GroupColumns, chosen_rows
-from headrace.rows.parquet_file import ParquetSource
+from headrace.rows.group_columns import ArrowColumns, DecodedRows, GroupColumns, chosen_rows
+from headrace.rows.parquet_file import OpenDataFile
 from headrace.rows.reading import ReadLeafColumn
 from headrace.rows.resolve import ColumnReading
 from headrace.rows.stored_rows import StoredRows
@@ -29,7 +29,7 @@ MIN_ROWS = 20_000
 class GroupSelection:
     """Opens the columns of a file's row groups for decoding."""
 
-    def __init__(self, source: ParquetSource, plan: FilePlan, memory: Memory, meter: Meter) -> None:
+    def __init__(self, source: OpenDataFile, plan: FilePlan, memory: Memory, meter: Meter) -> None:
         self._source = source
         self._plan = plan
         self._memory = memory
@@ -94,7 +94,7 @@ class GroupSelection:
         self._meter.count(bytes_read=len(memory), requests=1)
 
 
-def select_rows(content: StoredRows, batch: ColumnBatch, first_row: int) -> pa.RecordBatch | None:
+def select_rows(content: StoredRows, batch: DecodedRows, first_row: int) -> pa.RecordBatch | None:
     """Return the rows of a batch that are not deleted and match, or None if there are none.
 
     Args:

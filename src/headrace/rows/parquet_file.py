@@ -34,7 +34,7 @@ _UNSUPPORTED = re.compile(
 """Arrow's messages for healthy files that it cannot read; it has no error type for all of them."""
 
 
-class ParquetSource:
+class OpenDataFile:
     """An open data file, which can be reopened with other options."""
 
     def __init__(self, source: FileSource, opened: ExitStack, *, size_bytes: int) -> None:
@@ -124,7 +124,7 @@ class FileWitness:
 
     def __init__(self) -> None:
         self.writer: str | None = None
-        self.reopen: Callable[[], AbstractContextManager[ParquetSource]] | None = None
+        self.reopen: Callable[[], AbstractContextManager[OpenDataFile]] | None = None
 
     def typed_error(self, path: str, error: Exception) -> HeadraceError:
         """Return the error for a failure: damage, or something unsupported."""
@@ -189,11 +189,11 @@ def _is_unsupported(error: Exception) -> bool:
 @contextmanager
 def open_parquet(
     files: FileBytes, path: str, *, size_bytes: int, meter: Meter, read: Read
-) -> Iterator[ParquetSource]:
+) -> Iterator[OpenDataFile]:
     """Open a data file; use it within `data_file_errors`."""
     with ExitStack() as opened:
         source = files.open(path, opened, size_bytes=size_bytes, read=read)
-        parquet = ParquetSource(source, opened, size_bytes=size_bytes)
+        parquet = OpenDataFile(source, opened, size_bytes=size_bytes)
         if source.is_local:
             # Arrow reads local files directly, so the store does not count them.
             metadata = parquet.parquet.metadata
