@@ -46,8 +46,8 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         """The commits, with ranges of them replaced by the compaction files that summarise them."""
         widest: dict[int, tuple[int, LogFile]] = {}
         for file in self.compactions:
-            assert file.sums_up is not None
-            start, end = file.sums_up
+            assert file.compacted is not None
+            start, end = file.compacted
             if end not in widest or start < widest[end][0]:
                 widest[end] = (start, file)
         files: list[LogFile] = []
@@ -215,7 +215,7 @@ def index_log(
             case ChecksumName(version):
                 index.checksums[version] = msgspec.structs.replace(file, version=version)
             case CompactionName(start, end):
-                index.compactions.append(msgspec.structs.replace(file, sums_up=(start, end)))
+                index.compactions.append(msgspec.structs.replace(file, compacted=(start, end)))
             case CheckpointName() as name:
                 checkpoints.append((name, file))
             case None:
@@ -246,8 +246,8 @@ def gaps(versions: Iterable[int], *, first: int, last: int) -> list[range]:
 
 def _lies_within(compaction: LogFile, first: int, last: int) -> bool:
     """Whether all commits that a compaction file summarises are between `first` and `last`."""
-    assert compaction.sums_up is not None
-    start, end = compaction.sums_up
+    assert compaction.compacted is not None
+    start, end = compaction.compacted
     return first <= start <= end <= last
 
 

@@ -122,7 +122,7 @@ def contradiction(
     """
     seen: dict[str, set[object]] = defaultdict(set)
     for batch in batches:
-        if batch.source.sums_up is None:
+        if batch.source.compacted is None:
             continue
         for name, identity in names.items():
             for action in batch.actions(name):

@@ -83,8 +83,8 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
         """
         path = getattr(error, "path", None)
         for file in self.commits:
-            if file.path == path and file.sums_up is not None:
-                _, last = file.sums_up
+            if file.path == path and file.compacted is not None:
+                _, last = file.compacted
                 older = self.segment.commits_newest_first
                 event = CompactionAbandoned(
                     table=self.request.table, path=path, reason=reason_without_prefix(path, error)

@@ -13,5 +13,5 @@ class LogFile(msgspec.Struct, frozen=True, kw_only=True):
     """Changes whenever the file does; None if the store has no etags."""
     version: int | None = None
     """Set if the file describes exactly one version."""
-    sums_up: tuple[int, int] | None = None
-    """The first and last commit that a compaction file summarises."""
+    compacted: tuple[int, int] | None = None
+    """The first and last commit that a compaction file summarises; None for other files."""

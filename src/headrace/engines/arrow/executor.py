@@ -370,7 +370,7 @@ def _reading_nodes(plan: Node) -> Iterator[Node]:
 
 
 def _is_commit(file: LogFile) -> bool:
-    return file.version is not None or file.sums_up is not None
+    return file.version is not None or file.compacted is not None
 
 
 def _first_of_each(

@@ -42,7 +42,7 @@ def scan_json(log: LogBytes, file: LogFile, *, columns: tuple[str, ...]) -> Iter
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
-            if not rows and file.sums_up is not None:  # it is read as a whole, so it is empty
+            if not rows and file.compacted is not None:  # it is read as a whole, so it is empty
                 raise CorruptLogError(path=file.path, line=None, reason="it contains no action")
             yield RowBatch(file, _relevant_rows(rows, columns))
 
@@ -66,7 +66,7 @@ def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
 def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
     """Yield chunks of the file that end at the end of a line."""
     may_be_compressed = file.path.startswith(_MAY_BE_COMPRESSED)
-    if file.sums_up is not None or log.is_small(file) or may_be_compressed:
+    if file.compacted is not None or log.is_small(file) or may_be_compressed:
         # A summary of commits that contradicts itself must be replaced as a whole, so nothing of it
         # may be yielded before all of it has been read.
         content = log.read(file)
