@@ -38,10 +38,10 @@ from headrace.scan.live_file import FileContext
 from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
 from headrace.scan.scan import Scan
-from headrace.storage.address import SCHEMES, Service, parse_address
+from headrace.storage.address import SCHEMES, Address, Service, parse_address
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of, without_secrets
-from headrace.storage.option import HiddenOptions, parse_options
+from headrace.storage.option import HiddenOptions, full_address, parse_options
 from headrace.storage.retrying_write import RetryingWritableStore
 from headrace.storage.routing import RoutingStore
 from headrace.storage.store import Store, WritableStore
@@ -88,7 +88,7 @@ def _open_remote(uri: str, options: Mapping[str, Any] | None) -> WritableStore:
     if scheme_of(uri) not in SCHEMES:
         known = ("local paths", "file://", *_ADDRESSES)
         raise UnsupportedStoreError(uri=without_secrets(uri), known=known)
-    address = parse_address(uri)
+    address = full_address(uri, options)
     store_options = parse_options(address.service, options)
     require("obstore", extra="cloud")
     from headrace.storage.cloud import CloudStore  # noqa: PLC0415
@@ -100,15 +100,18 @@ def _open_remote(uri: str, options: Mapping[str, Any] | None) -> WritableStore:
 
 def open_files(store: Store, *, options: Mapping[str, Any] | None = None) -> Store:
     """Wrap a store so that it also opens files that the log names by absolute addresses."""
-    home = SCHEMES.get(scheme_of(store.root))
+    is_remote = scheme_of(store.root) in SCHEMES
+    home = full_address(store.root, options) if is_remote else None
     options = None if options is None else HiddenOptions(options)
     return RoutingStore(store, open_other=partial(_open_other, home=home, options=options))
 
 
-def _open_other(uri: str, *, home: Service | None, options: Mapping[str, Any] | None) -> Store:
-    """Open a store named in a log; the options apply only to the table's own service."""
-    is_alike = home is None or SCHEMES.get(scheme_of(uri)) is home
-    return open_store(uri, options=options if is_alike else None)
+def _open_other(uri: str, *, home: Address | None, options: Mapping[str, Any] | None) -> Store:
+    """Open a store named in a log; another service, account or server gets no options."""
+    is_remote = scheme_of(uri) in SCHEMES
+    if home is not None and not (is_remote and home.lends_options_to(parse_address(uri))):
+        options = None
+    return open_store(uri, options=options)
 
 
 class ColumnarLoader:

@@ -1,5 +1,6 @@
 """A server that fails the way object stores fail."""
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -56,12 +57,16 @@ class Saboteur:
     def __init__(self, answer: Callable[[str, str], Answer]) -> None:
         self.answer = answer
         self.requests: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        """The headers of each request, with names in lower case."""
         self.endpoint = ""
 
 
 @contextmanager
-def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
-    """Run a `Saboteur` on loopback."""
+def sabotaged(
+    answer: Callable[[str, str], Answer], *, tls: ssl.SSLContext | None = None
+) -> Iterator[Saboteur]:
+    """Run a `Saboteur` on loopback, over TLS if its certificate is given."""
     saboteur = Saboteur(answer)
 
     class Handler(BaseHTTPRequestHandler):
@@ -69,6 +74,7 @@ def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
 
         def respond(self) -> None:
             saboteur.requests.append(f"{self.command} {self.path}")
+            saboteur.headers.append({name.lower(): v for name, v in self.headers.items()})
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             answer = saboteur.answer(self.command, self.path)
             time.sleep(answer.delay_s)
@@ -101,6 +107,8 @@ def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     saboteur.endpoint = f"http://127.0.0.1:{server.server_address[1]}"

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from headrace.errors import FileSystemMissingError
-from headrace.storage.address import Address, Service, parse_address
+from headrace.storage.address import Address, Service
 from headrace.storage.location import scheme_of
-from headrace.storage.option import parse_options
+from headrace.storage.option import full_address, parse_options
 
 _AZURE_HOST = "dfs.core.windows.net"
 _CLASSES = {
@@ -36,16 +36,7 @@ def remote_address(root: str, options: Mapping[str, Any] | None) -> Address | No
     """Return the address of a table in a store that Spark has a file system for; None if local."""
     if scheme_of(root) == "file":
         return None
-    address = parse_address(root)
-    parsed_options = parse_options(address.service, options).store
-    account = address.account or parsed_options.get("account_name")
-    return Address(
-        service=address.service,
-        root=root,
-        bucket=address.bucket,
-        prefix=address.prefix,
-        account=account,
-    )
+    return full_address(root, options)
 
 
 def spark_addresses(uris: Any, address: Address | None) -> Any:

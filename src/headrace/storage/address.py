@@ -61,6 +61,17 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     region: str | None = None
     """The region, if the address names it."""
 
+    def lends_options_to(self, other: "Address") -> bool:
+        """Return whether options for this address may be used for one that a log names.
+
+        They may have credentials, which no other web server or account should receive.
+        """
+        if self.service is not other.service:
+            return False
+        if self.service is Service.HTTP:
+            return self.bucket == other.bucket
+        return other.account in {None, self.account}
+
     def key(self, path: str) -> str:
         """Return the key of a path below the root."""
         path = path.strip("/")

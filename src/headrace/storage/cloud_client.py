@@ -1,6 +1,7 @@
 """Create the obstore client of a remote store from its address and options."""
 
 import os
+import re
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -9,7 +10,8 @@ from obstore.store import AzureStore, GCSStore, HTTPStore, S3Store
 
 from headrace.errors import CredentialError, InvalidArgumentError
 from headrace.storage.address import Address, Service
-from headrace.storage.option import StorageOptions
+from headrace.storage.option import ACCOUNT_VARIABLES, StorageOptions
+from headrace.storage.own_credential import own_credentials
 from headrace.storage.profile import profile_options
 from headrace.storage.redirect import refuse_redirects
 
@@ -18,6 +20,7 @@ _NO_RETRIES = {"max_retries": 0}
 _LIMITS = {"timeout": "10m", "connect_timeout": "5s", "user_agent": "headrace"}
 """Timeouts for an answer as a whole; a `Call` limits its individual steps."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ENDPOINT_FORM = re.compile(r"https?://[^\s/]+(?:/[^\s]*)?")
 _ENDPOINT = {Service.S3: "endpoint", Service.AZURE: "endpoint", Service.GCS: "base_url"}
 _ENDPOINT_VARIABLES = {
     Service.S3: ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
@@ -62,6 +65,7 @@ def _open(address: Address, store: dict[str, Any], common: dict[str, Any]) -> An
                 from_profile = profile_options(profile, store, store_address=address.root)
                 common |= {"credential_provider": from_profile} if callable(from_profile) else {}
                 store = store if callable(from_profile) else from_profile | store
+            common = own_credentials(address, store) | common
             store.pop("bucket", None)
             return S3Store(address.bucket, config=cast("Any", store), **common)
         case Service.AZURE:
@@ -72,9 +76,11 @@ def _open(address: Address, store: dict[str, Any], common: dict[str, Any]) -> An
                 reason = "the address does not name the account"
                 raise CredentialError(store=address.root, reason=reason, next_step=step)
             store.pop("container_name", None)
+            common = own_credentials(address, store) | common
             return AzureStore(address.bucket, config=cast("Any", store), **common)
         case Service.GCS:
             store.pop("bucket", None)
+            common = own_credentials(address, store) | common
             return GCSStore(address.bucket, config=cast("Any", store), **common)
         case Service.HTTP:
             del common["client_options"]["user_agent"]
@@ -83,14 +89,19 @@ def _open(address: Address, store: dict[str, Any], common: dict[str, Any]) -> An
 
 
 def _has_account(store: dict[str, Any]) -> bool:
-    names = ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT", "AZURE_ACCOUNT_NAME")
-    return bool({"account_name", "use_emulator"} & store.keys() or any(map(os.environ.get, names)))
+    is_named = {"account_name", "use_emulator"} & store.keys()
+    return bool(is_named or any(map(os.environ.get, ACCOUNT_VARIABLES)))
 
 
 def _allow_http(address: Address, store: dict[str, Any], client: dict[str, Any]) -> None:
-    """Allow plain HTTP to this machine, and to other hosts only if the user asks for it."""
+    """Check the endpoint; allow plain HTTP to other machines only if the user asks for it."""
     endpoint = endpoint_of(address, store)
-    if endpoint is None or not endpoint.startswith("http://") or "allow_http" in client:
+    if endpoint is None:
+        return
+    if not _ENDPOINT_FORM.fullmatch(endpoint):
+        reason = "it is not the address of a server, such as https://s3.example.com:9000"
+        raise InvalidArgumentError(argument="endpoint", reason=reason)
+    if not endpoint.startswith("http://") or "allow_http" in client:
         return
     variable = os.environ.get("AWS_ALLOW_HTTP", os.environ.get("AZURE_ALLOW_HTTP", ""))
     if urlsplit(endpoint).hostname in _LOOPBACK or variable.lower() in {"true", "1"}:

@@ -53,6 +53,8 @@ _REGION = frozenset(
     {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
 )
 _THROTTLED = frozenset({"SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded"})
+_PANIC = "RustPanic"
+"""The type of the error if the client itself fails, which it does not export."""
 _SERVER_ERROR, _TOO_MANY, _UNAVAILABLE, _NOT_FOUND = 500, 429, 503, 404
 _TIMEOUT, _UNAUTHENTICATED, _FORBIDDEN = 408, 401, 403
 UNSATISFIABLE = 416
@@ -94,6 +96,8 @@ def cloud_error(path: str, error: BaseException, address: Address) -> HeadraceEr
         return ObjectExistsError(path=path)
     if isinstance(error, InvalidPathError):
         return UnsafePathError(path=path, reason="no store has an object of that name")
+    if type(error).__name__ == _PANIC:
+        return StoreFailedError(path=path, reason="the client failed", transient=False)
     if not isinstance(error, BaseError | OSError | ValueError):
         return None
     return _by_code(path, error, address, code) or _by_text(path, text, address, code)

@@ -4,21 +4,23 @@ A mapping enters; checked options under the client's own names leave. Values may
 they appear in no `repr` and in no error.
 """
 
+import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headrace.errors import InvalidArgumentError, UnknownStorageOptionError
-from headrace.storage.address import Service
+from headrace.storage.address import Address, Service, parse_address
 
 _S3 = """access_key_id secret_access_key session_token region default_region endpoint bucket
  checksum_algorithm conditional_put container_credentials_relative_uri
  container_credentials_full_uri container_authorization_token_file copy_if_not_exists
  disable_tagging disable_bulk_delete imdsv1_fallback metadata_endpoint request_payer role_arn
  role_session_name s3_express server_side_encryption skip_signature sse_bucket_key_enabled
- sse_customer_key_base64 sse_kms_key_id sts_endpoint unsigned_payload
+ sse_customer_key_base64 sse_kms_key_id endpoint_url_sts unsigned_payload
  virtual_hosted_style_request web_identity_token_file"""
 _AZURE = """account_name account_key client_id client_secret tenant_id authority_host sas_key token
  use_emulator use_fabric_endpoint endpoint msi_endpoint object_id msi_resource_id
@@ -33,6 +35,7 @@ _ALIASES: dict[Service, dict[str, str]] = {
     Service.S3: {
         "endpoint_url": "endpoint",
         "endpoint_url_s3": "endpoint",
+        "sts_endpoint": "endpoint_url_sts",
         "token": "session_token",
         "no_sign_request": "skip_signature",
         "anon": "skip_signature",
@@ -73,12 +76,13 @@ _ALIASES: dict[Service, dict[str, str]] = {
     },
     Service.HTTP: {},
 }
-_KNOWN = {
+KNOWN = {
     Service.S3: frozenset(_S3.split()),
     Service.AZURE: frozenset(_AZURE.split()),
     Service.GCS: frozenset(_GCS.split()),
     Service.HTTP: frozenset[str](),
 }
+"""The names of the options of each client."""
 _CLIENT_KNOWN = frozenset(_CLIENT.split())
 _PREFIXES = {
     Service.S3: ("aws_", "s3_"),
@@ -87,6 +91,12 @@ _PREFIXES = {
     Service.HTTP: ("http_",),
 }
 PROVIDER = "credential_provider"
+ACCOUNT_VARIABLES = (
+    "AZURE_STORAGE_ACCOUNT_NAME",
+    "AZURE_STORAGE_ACCOUNT",
+    "AZURE_ACCOUNT_NAME",
+)
+"""The environment variables that name an Azure account."""
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True}
 _SWITCH |= {"false": False, "0": False, "no": False, "off": False}
 _SWITCHES = frozenset(
@@ -143,8 +153,9 @@ def parse_options(service: Service, options: Mapping[str, Any] | None) -> Storag
 
     Raises:
         UnknownStorageOptionError: the service has no such option.
-        InvalidArgumentError: a value has the wrong type.
+        InvalidArgumentError: a value has the wrong type, or `options` is not a mapping.
     """
+    _check_mapping(options)
     store: dict[str, Any] = {}
     client: dict[str, Any] = {}
     provider = None
@@ -161,6 +172,30 @@ def parse_options(service: Service, options: Mapping[str, Any] | None) -> Storag
     return StorageOptions(service=service, store=store, client=client, provider=provider)
 
 
+def _check_mapping(options: object) -> None:
+    if not isinstance(options, Mapping | None):
+        reason = "it must be a mapping from names to values"
+        raise InvalidArgumentError(argument="storage_options", reason=reason)
+
+
+def full_address(uri: str, options: Mapping[str, Any] | None) -> Address:
+    """Parse an address; an account that it does not name comes from the options or environment.
+
+    Raises:
+        InvalidArgumentError: the address is wrong, or the options name another account.
+        UnknownStorageOptionError: the service has no such option.
+    """
+    address = parse_address(uri)
+    if address.service is not Service.AZURE:
+        return address
+    account = parse_options(Service.AZURE, options).store.get("account_name")
+    if account is not None and address.account not in {None, account}:
+        reason = f"the address names another account, {address.account}; leave the option out"
+        raise InvalidArgumentError(argument="account_name", reason=reason)
+    account = account or next(filter(None, map(os.environ.get, ACCOUNT_VARIABLES)), None)
+    return replace(address, account=address.account or account)
+
+
 def _resolve(
     service: Service, name: object, store: dict[str, Any], client: dict[str, Any]
 ) -> tuple[str, dict[str, Any]]:
@@ -171,13 +206,13 @@ def _resolve(
     ]
     for spelling in spellings:
         key = _ALIASES[service].get(spelling, spelling)
-        if not key or key in _KNOWN[service] or key in {"profile", "path_style", "bearer_token"}:
+        if not key or key in KNOWN[service] or key in {"profile", "path_style", "bearer_token"}:
             if key == "bearer_token" and service is not Service.GCS:
                 continue
             return key, store
         if key in _CLIENT_KNOWN:
             return key, client
-    known = sorted({*_KNOWN[service], *_ALIASES[service], *_CLIENT_KNOWN, PROVIDER})
+    known = sorted({*KNOWN[service], *_ALIASES[service], *_CLIENT_KNOWN, PROVIDER})
     nearest = next(
         (match[0] for s in reversed(spellings) if (match := get_close_matches(s, known, 1))), None
     )

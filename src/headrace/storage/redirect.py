@@ -41,7 +41,7 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _ENDPOINTS = (
     "endpoint",
     "base_url",
-    "sts_endpoint",
+    "endpoint_url_sts",
     "metadata_endpoint",
     "msi_endpoint",
     "authority_host",
