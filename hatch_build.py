@@ -52,5 +52,5 @@ def _wanted() -> bool:
 
 
 def _compiler() -> tuple[str, ...] | None:
-    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    return None if found is None else (found,)
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    return None if compiler is None else (compiler,)

@@ -63,8 +63,8 @@ def test_a_scan_of_a_state_does_not_import_a_parquet_reader(tmp_path: Path) -> N
 
 
 def changes(table: Path, version: int) -> list[tuple[str, str, int | None]]:
-    found = Table(str(table)).changes(version, version)
-    return [(change.kind.value, change.path, change.size_bytes) for change in found]
+    of_version = Table(str(table)).changes(version, version)
+    return [(change.kind.value, change.path, change.size_bytes) for change in of_version]
 
 
 @pytest.mark.parametrize("layout", ["state", "versions"])

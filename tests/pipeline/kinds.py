@@ -41,9 +41,9 @@ def joined(texts: pa.Array) -> str:
 @window("DOUBLE", returns="BIGINT")
 def streak(values: pa.Array) -> int:
     """How many values at the end of the frame rise, one after the other."""
-    found = values.to_pylist()
+    frame = values.to_pylist()
     length = 0
-    for before, after in zip(reversed(found[:-1]), reversed(found)):
+    for before, after in zip(reversed(frame[:-1]), reversed(frame)):
         if before is None or after is None or not after > before:
             break
         length += 1

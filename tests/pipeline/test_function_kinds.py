@@ -327,7 +327,7 @@ def test_an_alias_may_not_take_the_name_of_another_function(kinds: Path) -> None
 
 BROKEN = {
     "whole": ('    return "".join(', "joined failed: ValueError: \"no\" 'texts'"),
-    "rising": ("    found = values", "streak failed: ValueError: \"no\" 'texts'"),
+    "rising": ("    frame = values", "streak failed: ValueError: \"no\" 'texts'"),
     "stepped": ("    numbers = pa", "steps failed: ValueError: \"no\" 'texts'"),
 }
 

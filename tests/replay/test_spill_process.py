@@ -43,9 +43,9 @@ idle = peak_bytes()
 seen = SeenSet(memory_limit_bytes={LIMIT_BYTES})
 fill(seen, 1_000_000, {per_source})
 frozen = seen.freeze()
-found = sum(frozen.contains_many(islice(keys(1_000_000, "k"), 5_000)))
-found += sum(frozen.contains_many(islice(keys(1_000_000, "other"), 5_000)))
-print(len(frozen), found, peak_bytes() - idle)
+hits = sum(frozen.contains_many(islice(keys(1_000_000, "k"), 5_000)))
+hits += sum(frozen.contains_many(islice(keys(1_000_000, "other"), 5_000)))
+print(len(frozen), hits, peak_bytes() - idle)
 """
     result = subprocess.run(
         [sys.executable, "-c", LAUNCH, script], check=True, capture_output=True, text=True

@@ -16,13 +16,13 @@ class Watched(MemoryExecutor):
 
     def __init__(self) -> None:
         super().__init__(two_commits())
-        self.made = 0
+        self.batches = 0
         self.closed = 0
 
     def execute(self, plan: Node) -> Iterator[Batch]:
         try:
             for batch in super().execute(plan):
-                self.made += isinstance(plan, ScanJson)
+                self.batches += isinstance(plan, ScanJson)
                 yield batch
         finally:
             self.closed += 1
@@ -30,28 +30,28 @@ class Watched(MemoryExecutor):
 
 def scan_run(executor: Watched) -> Run[ScanOutcome]:
     run = Table("/nowhere", executor=executor).snapshot().scan().run()
-    executor.made = executor.closed = 0
+    executor.batches = executor.closed = 0
     return run
 
 
 def test_nothing_is_read_before_the_first_batch_is_requested() -> None:
     executor = Watched()
     scan_run(executor)
-    assert executor.made == 0
+    assert executor.batches == 0
 
 
 def test_one_requested_batch_reads_one_batch() -> None:
     executor = Watched()
     run = scan_run(executor)
     next(run)
-    assert executor.made == 1
+    assert executor.batches == 1
 
 
 def test_closing_stops_reading_and_closes_every_iterator() -> None:
     executor = Watched()
     with scan_run(executor) as run:
         next(run)
-    assert executor.made == 1
+    assert executor.batches == 1
     assert executor.closed > 0
     assert list(run) == []
 
@@ -65,9 +65,9 @@ def test_consuming_phases_return_nothing_to_the_caller() -> None:
 def test_a_limit_reads_no_further_commit() -> None:
     executor = Watched()
     scan = Table("/nowhere", executor=executor).snapshot().scan(limit=1)
-    executor.made = 0
+    executor.batches = 0
     assert [file.path for file in scan] == ["c.parquet"]
-    assert executor.made == 1
+    assert executor.batches == 1
 
 
 def test_a_scan_can_be_iterated_again() -> None:

@@ -148,8 +148,8 @@ def test_a_scanner_keeps_nothing_of_the_scans_that_have_ended(
     program: Compiled, backend: str
 ) -> None:
     output = program.run(backend, "plan", "http://127.0.0.1:1", "lake/events")
-    kept, unit = output.split()[1:]
-    assert int(kept) < 2, unit
+    scans, unit = output.split()[1:]
+    assert int(scans) < 2, unit
 
 
 def test_breaking_out_of_the_loop_stops_the_servers_scan(

@@ -17,17 +17,17 @@ _CASES = ("lower", "upper", "none")
 def list_compact(lists: pa.Array) -> pa.Array:
     """A list without its nulls."""
     rows, values = _elements(lists)
-    kept = pc.is_valid(values)
-    return _lists(lists, rows.filter(kept), values.filter(kept))
+    is_value = pc.is_valid(values)
+    return _lists(lists, rows.filter(is_value), values.filter(is_value))
 
 
 @function("ARRAY<STRING>", returns="ARRAY<STRING>")
 def list_unique_sorted(lists: pa.Array) -> pa.Array:
     """A list without nulls and duplicates, in the order of the UTF-8 bytes."""
     rows, values = _elements(lists)
-    kept = pc.is_valid(values)
+    is_value = pc.is_valid(values)
     distinct = (
-        pa.table({"row": rows.filter(kept), "value": values.filter(kept)})
+        pa.table({"row": rows.filter(is_value), "value": values.filter(is_value)})
         .group_by(["row", "value"])
         .aggregate([])
         .sort_by([("row", "ascending"), ("value", "ascending")])
@@ -39,9 +39,9 @@ def list_unique_sorted(lists: pa.Array) -> pa.Array:
 @function("MAP<STRING, STRING>", "STRING", "STRING", returns="STRING")
 def map_get_default(maps: pa.Array, keys: pa.Array, defaults: pa.Array) -> pa.Array:
     """The value of a key; the default if the map is null or has no such value."""
-    rows, found_keys, values = _entries(maps)
-    wanted = pc.and_(pc.equal(found_keys, keys.take(rows)), pc.is_valid(values))
-    rows, values = rows.filter(wanted), values.filter(wanted)
+    rows, entry_keys, values = _entries(maps)
+    is_match = pc.and_(pc.equal(entry_keys, keys.take(rows)), pc.is_valid(values))
+    rows, values = rows.filter(is_match), values.filter(is_match)
     places = np.full(len(maps), -1, dtype=np.int64)
     places[rows.to_numpy()] = np.arange(len(rows))
     picked = values.take(pa.array(places, mask=places < 0))
@@ -68,10 +68,10 @@ def map_normalize(maps: pa.Array, cases: pa.Array | None = None) -> pa.Array:
     codes = key.dictionary_encode().indices.to_numpy()
     is_last = np.ones(len(row), dtype=bool)
     is_last[:-1] = (row[1:] != row[:-1]) | (codes[1:] != codes[:-1])
-    kept = entries.filter(pa.array(is_last)).combine_chunks()
-    offsets = _offsets(maps, kept["row"].combine_chunks())
+    last = entries.filter(pa.array(is_last)).combine_chunks()
+    offsets = _offsets(maps, last["row"].combine_chunks())
     return pa.MapArray.from_arrays(
-        offsets, kept["key"].combine_chunks(), kept["value"].combine_chunks()
+        offsets, last["key"].combine_chunks(), last["value"].combine_chunks()
     )
 
 
@@ -79,12 +79,12 @@ def _in_cases(keys: pa.Array, cases: pa.Array | None) -> pa.Array:
     lower = pc.utf8_lower(keys)
     if cases is None:
         return lower
-    wanted = pc.utf8_lower(pc.fill_null(cases, "lower"))
-    for case in pc.unique(wanted).to_pylist():
+    case_names = pc.utf8_lower(pc.fill_null(cases, "lower"))
+    for case in pc.unique(case_names).to_pylist():
         if case not in _CASES:
             raise ValueError(f"{case!r} is no case of keys; there are {', '.join(_CASES)}")
-    changed = pc.if_else(pc.equal(wanted, "upper"), pc.utf8_upper(keys), lower)
-    return pc.if_else(pc.equal(wanted, "none"), keys, changed)
+    changed = pc.if_else(pc.equal(case_names, "upper"), pc.utf8_upper(keys), lower)
+    return pc.if_else(pc.equal(case_names, "none"), keys, changed)
 
 
 def _elements(lists: pa.Array) -> tuple[pa.Array, pa.Array]:

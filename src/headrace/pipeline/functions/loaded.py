@@ -1,6 +1,6 @@
 """Knows whether modules that the process keeps loaded still have the source they were loaded from.
 
-Modules of a project are loaded anew with it. A package without a version stays loaded: if its
+Modules of a project are loaded again with it. A package without a version stays loaded: if its
 source is edited meanwhile, the process runs other code than the source shows.
 """
 

@@ -53,15 +53,15 @@ def _in_forms(texts: pa.Array, forms: pa.Array | None) -> pa.Array:
     normal = pc.utf8_normalize(texts, _FORM)
     if forms is None:
         return normal
-    wanted = pc.utf8_upper(pc.fill_null(forms, _FORM))
-    for form in pc.unique(wanted).to_pylist():
+    form_names = pc.utf8_upper(pc.fill_null(forms, _FORM))
+    for form in pc.unique(form_names).to_pylist():
         if form not in _FORMS:
             raise ValueError(f"{form!r} is no Unicode form; there are {', '.join(_FORMS)}")
-        normal = pc.if_else(pc.equal(wanted, form), pc.utf8_normalize(texts, form), normal)
+        normal = pc.if_else(pc.equal(form_names, form), pc.utf8_normalize(texts, form), normal)
     return normal
 
 
-def _where(wanted: pa.Array | None, changed: pa.Array, unchanged: pa.Array) -> pa.Array:
-    if wanted is None:
+def _where(flags: pa.Array | None, changed: pa.Array, unchanged: pa.Array) -> pa.Array:
+    if flags is None:
         return changed
-    return pc.if_else(pc.fill_null(wanted, True), changed, unchanged)
+    return pc.if_else(pc.fill_null(flags, True), changed, unchanged)
