@@ -1,12 +1,15 @@
 """Appending never adds a whole result again, unless the author asks for it."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headrace import Table
 from headrace.errors import AppendRepeatsError, InvalidViewError
-from headrace.pipeline import Project
+from headrace.pipeline import Project, RunRecord, ViewStatus
+from headrace.pipeline.execution.view_work import ViewWork
 from tests.pipeline.shop import append_weather
 
 HEADER = "-- @materialise output\n-- @write append\n"
@@ -49,6 +52,37 @@ def test_a_builder_requests_it_in_its_decorator(shop: Path) -> None:
         Project.load(shop).plan()
     (shop / "views" / "built.py").write_text(BUILDER.format(more=', append="all"'))
     assert Project.load(shop).plan()["built"].header.append == "all"
+
+
+@pytest.mark.parametrize("moment", ["_table", "_note"])
+def test_copies_of_a_project_that_run_at_once_append_a_result_once(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The other copy appends while this one computes the view, or just before it does so."""
+    (shop / "views" / "log.sql").write_text(f"{HEADER}-- @append all\nSELECT day FROM weather\n")
+    manifest = (shop / "headrace.toml").read_text()
+    shared = f'name = "shop"\noutputs = "{tmp_path / "shared"}"'
+    (shop / "headrace.toml").write_text(manifest.replace('name = "shop"', shared))
+    copy = shutil.copytree(shop, tmp_path / "copy")
+    others: list[RunRecord] = []
+    original = getattr(ViewWork, moment)
+
+    def run_other(work: ViewWork, *arguments: Any, **options: Any) -> Any:
+        if not others:
+            monkeypatch.setattr(ViewWork, moment, original)
+            others.append(Project.load(copy).run(engine="datafusion", select=["log"]))
+        return original(work, *arguments, **options)
+
+    monkeypatch.setattr(ViewWork, moment, run_other)
+    project = Project.load(shop)
+    record = project.run(engine="datafusion", select=["log"])
+    record.check()
+    assert others[0].views["log"].status is record.views["log"].status is ViewStatus.RAN
+    table = Table(tmp_path / "shared" / "log")
+    assert table.snapshot().rows().read_all().num_rows == 2
+    outputs = [run.views["log"].output for run in (record, others[0])]
+    assert len({output.commit_id for output in outputs if output is not None}) == 1
+    assert project.run(engine="datafusion", select=["log"]).count(ViewStatus.SKIPPED) == 1
 
 
 @pytest.mark.parametrize(

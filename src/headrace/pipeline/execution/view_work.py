@@ -21,10 +21,11 @@ from headrace.pipeline.execution.failure import describe_failure
 from headrace.pipeline.execution.mark_book import MarkBook
 from headrace.pipeline.execution.prepare import verify_code
 from headrace.pipeline.execution.recorder import Finished
+from headrace.pipeline.execution.staleness import find_unrecorded_commit
 from headrace.pipeline.execution.workspace import Workspace
 from headrace.pipeline.output.commit import commit_output
 from headrace.pipeline.output.layout import lay_out
-from headrace.pipeline.output.note import CommitNote, refuse_foreign_table
+from headrace.pipeline.output.note import CommitNote, NotedVersion, refuse_foreign_table
 from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
@@ -100,21 +101,30 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         source = self._source_at(table) if self.full_refresh else None
         if source is not None or not self.full_refresh:
             refuse_foreign_table(table, view=plan.name, project=self.bundle.project, source=source)
-        view, result = self._write(plan, view, table, upstream)
+        view, computed = self._write(plan, view, table, upstream)
         assert view.output is not None, "a view that was written has an output"
         table_result = TableResult(table=table, version=view.output.version)
         if plan.header.materialise is not Materialise.OUTPUT:
             view = msgspec.structs.replace(view, output=None)
-        return Finished(view=view, result=table_result, plans=result.plans)
+        plans = {} if computed is None else computed.plans
+        return Finished(view=view, result=table_result, plans=plans)
 
     def _write(
         self, plan: ViewPlan, view: ViewRun, table: Place, upstream: Mapping[str, Upstream]
-    ) -> tuple[ViewRun, ViewResult]:
-        """Compute a view into staged files of its table, and commit them."""
+    ) -> tuple[ViewRun, ViewResult | None]:
+        """Compute a view into staged files of its table, and commit them.
+
+        Nothing is computed if a run of another copy of the project has appended the same result
+        since this run decided what to do.
+        """
         header = plan.header if plan.header.materialise is Materialise.OUTPUT else Header()
         mode = WriteMode.OVERWRITE if self.full_refresh else header.write
         journal = self.workspace.journal
         with journal.open(table, run=self.record.id, view=plan.name) as staging:
+            if mode is WriteMode.APPEND and (same := self._find_same(view, table)) is not None:
+                return msgspec.structs.replace(
+                    view, output=same.as_output(table), digest=same.note.digest
+                ), None
             planned = plan.arrow_schema
             if planned is not None:  # else the result shows what is wrong with the layout
                 header = lay_out(plan.name, planned, header)
@@ -136,6 +146,16 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         warnings = () if problem is None else (f"no checkpoint was written: {problem}",)
         view = msgspec.structs.replace(view, output=output, warnings=(*view.warnings, *warnings))
         return view, result
+
+    def _find_same(self, view: ViewRun, table: Place) -> NotedVersion | None:
+        return find_unrecorded_commit(
+            table,
+            project=self.bundle.project,
+            view=view.view,
+            skip_key=view.skip_key,
+            run=None,
+            write=WriteMode.APPEND,
+        )
 
     def _source_at(self, table: Place) -> str | None:
         """Return the source of the project at the address of an output; None if there is none."""

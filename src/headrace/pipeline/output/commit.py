@@ -17,6 +17,7 @@ from headrace.commit.action import AddFile, ChangeFile, RemoveFile, log_path
 from headrace.commit.body import CommitBody
 from headrace.commit.staged import Committed
 from headrace.errors import CommitConflictError
+from headrace.pipeline.output.note import find_same_append
 from headrace.pipeline.output.staged import StagedFile, check_partition_values
 from headrace.pipeline.output.target import Target, open_target
 from headrace.pipeline.output.write import OutputWrite, Replacement
@@ -50,6 +51,9 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
 def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> OutputVersion:
     """Commit the rows of a view to its table, and return the new version.
 
+    If another run has appended the same result since the staging was opened, that version is
+    returned, and nothing is committed.
+
     Raises:
         InvalidResultError: the rows do not fit the table.
         UnwritableTableError: the table requires a writer feature that Headrace lacks.
@@ -58,6 +62,8 @@ def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> Outpu
     """
     for attempt in range(_ATTEMPTS):
         target = open_target(write)
+        if mode is WriteMode.APPEND and (other := _find_same_append(write)) is not None:
+            return other
         change = _plan_change(write, target, mode, merge)
         target.check_writable(removes_files=bool(change.removed))
         check_partition_values(write.note.view, change.added, write.schema)
@@ -88,6 +94,12 @@ def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> Outpu
         # Writers that conflict would conflict again if they all waited for the same time.
         time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.01 * 2**attempt)))  # noqa: S311
     raise CommitConflictError(table=str(write.table), attempts=_ATTEMPTS)
+
+
+def _find_same_append(write: OutputWrite) -> OutputVersion | None:
+    base_version = write.staging.intent.base_version
+    same = find_same_append(write.table, write.note, after=base_version)
+    return None if same is None else same.as_output(write.table)
 
 
 def _plan_change(write: OutputWrite, target: Target, mode: WriteMode, merge: Merge) -> _Change:

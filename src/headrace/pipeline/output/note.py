@@ -33,6 +33,12 @@ class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
     digest: RowDigest
     upstream_keys: dict[str, str] = {}
 
+    def is_same(self, other: "CommitNote") -> bool:
+        """Return whether another commit has the same result of the same view."""
+        return (self.project, self.view, self.skip_key) == (
+            *(other.project, other.view, other.skip_key),
+        )
+
     @property
     def application(self) -> str:
         """The application id of the transaction; Delta keeps the last version of each."""
@@ -72,6 +78,22 @@ def last_note(table: Place | str | PathLike[str]) -> NotedVersion | None:
         note = decode_note(information.note)
         if note is not None:
             return NotedVersion(version=version, note=note, commit_id=information.id)
+    return None
+
+
+def find_same_append(
+    table: Place | str | PathLike[str], note: CommitNote, *, after: int
+) -> NotedVersion | None:
+    """Return the commit after a version with the same key as `note`, made by another run."""
+    if note.skip_key is None:
+        return None
+    store = Place.of(table).open()
+    for version, information in commits_newest_first(store, limit=_SEARCHED_COMMITS):
+        if version <= after:
+            return None
+        other = decode_note(information.note)
+        if other is not None and note.is_same(other):
+            return NotedVersion(version=version, note=other, commit_id=information.id)
     return None
 
 
