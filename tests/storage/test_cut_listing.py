@@ -7,6 +7,7 @@ import pytest
 from headrace.errors import StoreFailedError
 from headrace.wiring import open_store
 from tests.emulator.bucket import Bucket, served
+from tests.emulator.saboteur import Answer, always, s3_options, sabotaged
 
 
 def bucket_of(names: Iterable[str], *, tokens: bool, offsets: bool) -> Bucket:
@@ -44,3 +45,16 @@ def test_a_server_that_ignores_offsets_but_knows_tokens_is_listed_whole() -> Non
     with served(bucket_of(names, tokens=True, offsets=False)) as options:
         store = open_store("s3://lake/t", options=options)
         assert [meta.path for meta in store.list("log")] == [f"log/{name}" for name in names]
+
+
+def test_a_server_that_sends_the_same_page_again_and_again_is_an_error() -> None:
+    names = [f"{number:06}" for number in range(1000)]
+    listing = bucket_of(names, tokens=True, offsets=True).listing({}).decode()
+    token = "<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>"
+    body = listing.replace("<IsTruncated>false</IsTruncated>", token).encode()
+    with sabotaged(always(Answer(200, body))) as server:
+        store = open_store("s3://lake/t", options=s3_options(server.endpoint))
+        with pytest.raises(StoreFailedError, match="same page") as raised:
+            list(store.list("log"))
+        assert not raised.value.transient
+        assert len(server.requests) == 2

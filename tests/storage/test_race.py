@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from contextlib import nullcontext
 
 import pytest
 
@@ -15,6 +16,7 @@ from headrace.storage.store import PutMode
 from headrace.wiring import open_writable_store
 from tests.emulator.place import Place
 from tests.emulator.relay import relayed
+from tests.emulator.saboteur import Answer, failure, s3_options, sabotaged
 
 RACERS = int(os.environ.get("HEADRACE_RACERS", "3"))
 ROUNDS = int(os.environ.get("HEADRACE_RACE_ROUNDS", "25"))
@@ -104,3 +106,24 @@ def test_commits_whose_responses_are_lost_are_never_duplicated_or_lost(remote: P
 def _id_of(commit: bytes) -> str:
     start = commit.index(b"commit-")
     return commit[start : start + len("commit-0000")].decode()
+
+
+@pytest.mark.parametrize("code", ["ConditionalRequestConflict", "OperationAborted"])
+@pytest.mark.parametrize("has_won", [True, False])
+def test_a_create_that_the_store_could_not_decide_is_tried_again(
+    code: str, *, has_won: bool
+) -> None:
+    """The object may not exist at all: it must not be taken for that of another writer."""
+    answers = iter(
+        [failure(409, code), Answer() if has_won else failure(412, "PreconditionFailed")]
+    )
+
+    def answer(method: str, _path: str) -> Answer:
+        return next(answers) if method == "PUT" else Answer(200, b"another writer's")
+
+    with sabotaged(answer) as server:
+        store = open_writable_store("s3://lake/t", options=s3_options(server.endpoint))
+        expected = nullcontext() if has_won else pytest.raises(ObjectExistsError)
+        with expected:
+            store.put("x", b"ours", mode=PutMode.CREATE)
+        assert [request[:3] for request in server.requests].count("PUT") == 2

@@ -32,7 +32,7 @@ from headrace.storage.call import Call, current_call
 from headrace.storage.cloud_body import BodyReader, wait_for_answer
 from headrace.storage.cloud_client import endpoint_of, open_client
 from headrace.storage.cloud_failure import UNSATISFIABLE, cloud_error, status_of
-from headrace.storage.cloud_listing import CloudListing, list_past_full_pages
+from headrace.storage.cloud_listing import CloudListing, ending_pages, list_past_full_pages
 from headrace.storage.object_version import ObjectVersion, check_version, etag_of
 from headrace.storage.option import StorageOptions
 from headrace.storage.pace import Pace
@@ -96,6 +96,9 @@ class CloudStore:
         return self._pages(key, offset)
 
     def _pages(self, key: str, offset: str | None) -> Iterator[_Page]:
+        return ending_pages(self._requested_pages(key, offset), self.address.path(key))
+
+    def _requested_pages(self, key: str, offset: str | None) -> Iterator[_Page]:
         stream: Any = None
         while True:
 

@@ -55,6 +55,8 @@ _REGION = frozenset(
 _THROTTLED = frozenset({"SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded"})
 _PANIC = "RustPanic"
 """The type of the error if the client itself fails, which it does not export."""
+_UNDECIDED = frozenset({"ConditionalRequestConflict", "OperationAborted"})
+"""Several writers created an object at the same time, and this one should try again."""
 _SERVER_ERROR, _TOO_MANY, _UNAVAILABLE, _NOT_FOUND = 500, 429, 503, 404
 _TIMEOUT, _UNAUTHENTICATED, _FORBIDDEN = 408, 401, 403
 UNSATISFIABLE = 416
@@ -93,6 +95,8 @@ def cloud_error(path: str, error: BaseException, address: Address) -> HeadraceEr
         is_bucket = code in _NO_BUCKET or "bucket does not exist" in text
         return BucketNotFoundError(store=store) if is_bucket else ObjectNotFoundError(path=path)
     if isinstance(error, AlreadyExistsError):
+        if code in _UNDECIDED:
+            return StoreFailedError(path=path, reason=f"the store answered {code}")
         return ObjectExistsError(path=path)
     if isinstance(error, InvalidPathError):
         return UnsafePathError(path=path, reason="no store has an object of that name")

@@ -69,6 +69,21 @@ class CloudListing(msgspec.Struct, frozen=True):
                 return
 
 
+def ending_pages(pages: Iterator[list[ObjectMeta]], path: str) -> Iterator[list[ObjectMeta]]:
+    """Yield the pages of a listing.
+
+    Raises:
+        StoreFailedError: the server sends the same page again and again.
+    """
+    previous: list[ObjectMeta] = []
+    for page in pages:
+        if page == previous:
+            reason = "the server sends the same page of the listing again"
+            raise StoreFailedError(path=path, reason=reason, transient=False)
+        previous = page.copy()
+        yield page
+
+
 def list_past_full_pages(
     pages: Pages, address: Address, key: str, offset: str | None
 ) -> Iterator[list[ObjectMeta]]:
