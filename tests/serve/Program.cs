@@ -77,6 +77,16 @@ public static class Program
             Console.WriteLine("refused " + error.Code);
         }
 
+        try
+        {
+            var deep = new ScanOptions { PredicateJson = new string('[', 1000000) };
+            await All(scanner.ScanFilesAsync(name, deep), 1);
+        }
+        catch (DeltaScanException error)
+        {
+            Console.WriteLine("refused " + error.Code);
+        }
+
         var source = new CancellationTokenSource();
         source.Cancel();
         try
@@ -91,6 +101,17 @@ public static class Program
         if (backend == "process")
         {
             Console.WriteLine("connector " + new DeltaLazyConnector().GetFiles(name, null, 5).Count());
+            foreach (var path in new[] { name + "\0/elsewhere", name + "\ud800" })
+            {
+                try
+                {
+                    new DeltaLazyConnector().GetFiles(path, null, null);
+                }
+                catch (DeltaScanException error)
+                {
+                    Console.WriteLine("connector " + error.Code);
+                }
+            }
         }
 
         await scanner.DisposeAsync();

@@ -129,6 +129,7 @@ limit 7
 broken off after 3
 refused UNKNOWN_COLUMN
 refused MALFORMED_REQUEST
+refused MALFORMED_REQUEST
 cancelled
 """
 
@@ -140,7 +141,7 @@ def test_a_program_scans_through_a_server(program: Compiled, server: RunningServ
 
 def test_a_program_scans_in_process(program: Compiled, lake: Path) -> None:
     output = program.run("process", "run", "-", str(lake / "events"))
-    assert output == EXPECTED + "connector 5\n"
+    assert output == EXPECTED + "connector 5\n" + "connector INVALID_ARGUMENT\n" * 2
 
 
 @pytest.mark.parametrize("backend", ["http", "process"])

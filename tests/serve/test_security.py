@@ -1,6 +1,7 @@
 """Who may ask, and what is refused: each attempt gets its status, and leaks nothing."""
 
 import json
+import math
 import socket
 import ssl
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pyarrow as pa
 import pytest
 from pyarrow import flight
@@ -294,6 +296,13 @@ def test_anonymous_access_from_other_machines_is_refused_by_default() -> None:
         ServerSettings(roots=("a=/tmp",), listen="0.0.0.0:0").check()
     with pytest.raises(InvalidArgumentError, match="tls-key"):
         ServerSettings(roots=("a=/tmp",), tls_cert=Path("x")).check()
+
+
+@pytest.mark.parametrize("name", ["deadline_s", "drain_s"])
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf, -1.0])
+def test_a_time_limit_that_no_clock_reaches_is_refused(name: str, seconds: float) -> None:
+    with pytest.raises(InvalidArgumentError, match=name.removesuffix("_s")):
+        msgspec.structs.replace(ServerSettings(roots=("a=/tmp",)), **{name: seconds}).check()
 
 
 @pytest.mark.parametrize("line", ["short:x", "no-colon-in-this-line", "a b:0123456789abcdef", ""])

@@ -20,6 +20,8 @@ from headrace.serve.token import Tokens
 DEFAULT_LISTEN = "127.0.0.1:50051"
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):(?P<port>\d{1,5})")
 _MAX_PORT = 65_535
+_MAX = 1_000_000_000
+"""The largest number of any setting; as seconds, about 30 years."""
 
 
 class ListenAddress(msgspec.Struct, frozen=True):
@@ -149,15 +151,16 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
                 reason = f"{folder} is not a folder"
                 raise InvalidArgumentError(argument="--root", reason=reason)
         addresses = (self.http_address, self.flight_address)
-        for name, value in (
-            ("--max-streams", self.max_streams),
-            ("--deadline", self.deadline_s),
-            ("--workers", self.workers),
+        for name, value, least in (
+            ("--max-streams", self.max_streams, 1),
+            ("--deadline", self.deadline_s, 0.001),
+            ("--drain", self.drain_s, 0),
+            ("--answer-cache", self.answer_cache_mib, 0),
+            ("--workers", self.workers, 1),
         ):
-            if value <= 0:
-                raise InvalidArgumentError(argument=name, reason="it must be more than 0")
-        if self.answer_cache_mib < 0:
-            raise InvalidArgumentError(argument="--answer-cache", reason="it must not be negative")
+            if not least <= value <= _MAX:
+                reason = f"it must be from {least} to {_MAX:,}"
+                raise InvalidArgumentError(argument=name, reason=reason)
         if self.workers > 1:
             self._check_ports()
         tls = self.read_tls()

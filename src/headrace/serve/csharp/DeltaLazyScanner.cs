@@ -165,9 +165,22 @@ namespace Headrace
             return Text(headrace_last_error());
         }
 
+        /// <summary>Returns a null-terminated text; refuses one that C would read as another.</summary>
         internal static byte[] Utf8(string text)
         {
-            return Encoding.UTF8.GetBytes(text + "\0");
+            if (text.IndexOf('\0') >= 0)
+            {
+                throw new DeltaScanException("INVALID_ARGUMENT", "a text contains a null character");
+            }
+
+            try
+            {
+                return new UTF8Encoding(false, true).GetBytes(text + "\0");
+            }
+            catch (EncoderFallbackException error)
+            {
+                throw new DeltaScanException("INVALID_ARGUMENT", error.Message);
+            }
         }
 
         internal static string Text(IntPtr pointer)

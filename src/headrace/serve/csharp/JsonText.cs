@@ -9,8 +9,11 @@ namespace Headrace
     /// <remarks>With it, the library depends only on the framework.</remarks>
     internal sealed class JsonText
     {
+        private const int Deepest = 100;
+
         private readonly string text;
         private int at;
+        private int depth;
 
         private JsonText(string text)
         {
@@ -53,14 +56,28 @@ namespace Headrace
             Space();
             switch (Peek())
             {
-                case '{': return Members();
-                case '[': return Items();
+                case '{': return Nested(Members);
+                case '[': return Nested(Items);
                 case '"': return Text();
                 case 't': return Word("true", true);
                 case 'f': return Word("false", false);
                 case 'n': return Word("null", null);
                 default: return Number();
             }
+        }
+
+        /// <summary>Parses one level, unless it is so deep that the stack of the process could overflow.</summary>
+        private object Nested(Func<object> parse)
+        {
+            if (depth == Deepest)
+            {
+                throw Wrong();
+            }
+
+            depth++;
+            var value = parse();
+            depth--;
+            return value;
         }
 
         private Dictionary<string, object> Members()
