@@ -76,6 +76,16 @@ EQUAL = [
     "SELECT regr_sxy(CAST(NULL AS INT) % k, l % l) AS a, corr(l % l, NULL + k) AS b FROM everyday",
     "SELECT unix_timestamp(timestamp_micros(l)) AS a FROM extreme",
     "SELECT months_between(timestamp_micros(l), ts) AS a FROM extreme",
+    (
+        "SELECT v, from_base32(v) AS a, conv(v, 36, 10) AS b, soundex(v) AS c, mask(v) AS d, "
+        "format_string('%-4s|%4s|', v, v) AS e FROM VALUES ('\u00df stra\u00dfe'), ('\u0131I'), "
+        "('R\u017fbert'), ('\u2167\u00aa\u00b2\u02b0'), ('\U0001f600'), ('\ufb01x') AS t(v)"
+    ),
+    (
+        "SELECT v, TRY_CAST(v AS DECIMAL(5, 1)) AS a, TRY_CAST(v AS INT) AS b FROM VALUES "
+        "('1e-70'), ('0e100'), ('1\u0663'), ('\u0663.\u0665'), ('1e\u0662'), ('\U0001d7cf'), "
+        "('1e60'), ('1e99999999999') AS t(v)"
+    ),
 ]
 REFUSED = [
     "SELECT first_value(w, true) AS a FROM t",

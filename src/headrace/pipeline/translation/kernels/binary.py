@@ -11,6 +11,7 @@ from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel, partial_kernel
 from headrace.pipeline.translation.kernels.cast import SparkCastError
 from headrace.pipeline.translation.kernels.row import by_distinct
+from headrace.pipeline.translation.kernels.word import ascii_upper
 
 _BOM_UTF16 = b"\xfe\xff"
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
@@ -131,7 +132,7 @@ def base32_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Decode base 32 up to the first `=`; other characters are skipped, surplus bits dropped."""
 
     def decoded(text: str) -> bytes:
-        letters = text.partition("=")[0].upper()
+        letters = ascii_upper(text.partition("=")[0])
         values = [_BASE_32.index(letter) for letter in letters if letter in _BASE_32]
         bits = "".join(f"{value:05b}" for value in values)
         data = bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))

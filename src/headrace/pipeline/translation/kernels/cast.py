@@ -15,6 +15,10 @@ _BLANK = "".join(map(chr, range(33))) + "\x7f"
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CUT = re.compile(r"([+-]?)(\d*)(?:\.\d*)?(?<=[\d.])", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ANY_NUMBER = re.compile(_NUMBER.pattern)
+"""As a decimal, Java reads the digits of every script, but only those of one UTF-16 unit."""
+_LAST_CHAR = "\uffff"
+_MOST_SCALE = 1 << 31
 _JAVA_NUMBER = re.compile(rf"(?P<number>{_NUMBER.pattern})[dDfF]?", re.ASCII)
 _HEX_NUMBER = re.compile(
     r"(?P<sign>[+-]?)0[xX](?P<whole>[0-9a-fA-F]*)\.?(?P<part>(?<=\.)[0-9a-fA-F]*)?"
@@ -122,9 +126,12 @@ def text_to_decimal(call: KernelCall, texts: pa.Array) -> pa.Array:
 
     def read(text: str) -> Decimal | None:
         stripped = text.strip(_BLANK)
-        if _NUMBER.fullmatch(stripped):
+        if _ANY_NUMBER.fullmatch(stripped) and max(stripped) <= _LAST_CHAR:
             value = Decimal(stripped)
-            if abs(value.adjusted()) < 60:  # noqa: PLR2004
+            is_number = abs(int(value.as_tuple().exponent)) < _MOST_SCALE
+            if is_number and (not value or value.adjusted() < -_WIDE.prec // 2):
+                value = Decimal(0)
+            if is_number and value.adjusted() < _WIDE.prec // 2:
                 rounded = value.quantize(step, rounding="ROUND_HALF_UP", context=_WIDE)
                 if len(rounded.as_tuple().digits) <= call.gives.precision:
                     return rounded

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from headrace.pipeline.translation.java_number import agreed, double_decimals
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
+from headrace.pipeline.translation.kernels.word import ascii_upper
 
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 _JAVA_INT_BITS = 32
@@ -258,7 +259,7 @@ def convert_base(call: KernelCall, texts: pa.Array, old: pa.Array, new: pa.Array
             return None
         negative = text.startswith("-")
         value = 0
-        for letter in text.removeprefix("-").upper():
+        for letter in ascii_upper(text.removeprefix("-")):
             digit = digits.find(letter)
             if not 0 <= digit < source:
                 break

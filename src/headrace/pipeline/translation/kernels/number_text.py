@@ -116,11 +116,10 @@ def format_string(call: KernelCall, *arrays: pa.Array) -> pa.Array:
             value, kind = next(waiting)
             text = _java_text(value, kind)
             width = int(match["width"] or 0)
-            if match["flag"] == "-":
-                return text.ljust(width)
             if match["flag"] == "0" and value is not None:
                 return f"{value:0{width}d}"
-            return text.rjust(width)
+            padding = " " * (width - len(text.encode("utf-16-le")) // 2)
+            return text + padding if match["flag"] == "-" else padding + text
 
         return SPECIFIER.sub(fill, written)
 

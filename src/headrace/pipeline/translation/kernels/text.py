@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import unicodedata
 import zlib
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
+from headrace.pipeline.translation.kernels.word import ascii_upper
 
 _MAX_INT = (1 << 31) - 1
 
@@ -314,7 +316,7 @@ def soundex(call: KernelCall, texts: pa.Array) -> pa.Array:
         if not text or not ("A" <= text[0].upper() <= "Z" and text[0].isascii()):
             return text
         shown, last = text[0].upper(), codes[ord(text[0].upper()) - 65]
-        for letter in text[1:].upper():
+        for letter in ascii_upper(text[1:]):
             if not "A" <= letter <= "Z":
                 last = "0"
                 continue
@@ -339,14 +341,10 @@ def null_of(call: KernelCall, rows: pa.Array) -> pa.Array:
 def mask(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Mask letters and digits; other characters are kept unless they have a mask too."""
     upper, lower, digit, symbol = (p or None for p in call.parameters)
+    masks = {"Lu": upper, "Ll": lower, "Nd": digit}
 
     def hidden(letter: str) -> str:
-        if letter.isupper():
-            return upper or letter
-        if letter.islower():
-            return lower or letter
-        if letter.isdigit():
-            return digit or letter
-        return symbol or letter
+        category = unicodedata.category(letter)
+        return masks.get(category, symbol) or letter
 
     return by_distinct(lambda text: "".join(map(hidden, text)), call.gives, texts)

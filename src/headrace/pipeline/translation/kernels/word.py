@@ -26,6 +26,11 @@ _RECENT_LOWERS = {
 _RECENT_TITLES = {lower: upper for upper, lower in _RECENT_LOWERS.items()}
 
 
+def ascii_upper(text: str) -> str:
+    """Return a text with its ASCII letters in upper case, and all others as they are."""
+    return text.encode().upper().decode()
+
+
 @kernel
 def initial_capitals(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Capitalize words, which are separated by spaces."""
