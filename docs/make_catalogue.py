@@ -67,6 +67,7 @@ whose text differs between releases of Java (before 19 it sometimes has one digi
 |---|---|
 | `ansi = false` | rounding of decimals to places by `floor` and `ceil` |
 | a time zone other than UTC | `time_bucket` of `TIMESTAMP` |
+| any | results with a column that Spark names itself: `a + 1` without `AS` |
 | any | times of day without a date as `TIMESTAMP` |
 | any | columns that are an interval, a `TIME` or a `VARIANT` |
 | any | `FLOAT` and `DOUBLE` in arrays that are searched |

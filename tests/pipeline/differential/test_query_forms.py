@@ -227,3 +227,30 @@ def test_a_column_of_an_outer_side_may_be_null() -> None:
         for side in ("INNER", "LEFT", "RIGHT", "FULL")
     ]
     assert nullable == [False, True, False, True]
+
+
+NAMED = "k, (b), st.a, 5, 'abc', -7, TRUE, CAST(y AS STRING), upper(s), length(w), abs(i)"
+UNNAMED = ["k + 1", "k <> 3", "concat(s, w)", "ai[0]", "sum(k) OVER ()", "1e3", "upper(p.s)"]
+
+
+def test_columns_without_an_alias_are_named_as_by_spark(session: Any) -> None:
+    selects = [
+        (f"SELECT {NAMED} FROM (SELECT * EXCEPT (st), named_struct('a', k) AS st FROM everyday)"),
+        "SELECT count(*), count(DISTINCT b), sum(k), max(d) FROM everyday",
+    ]
+    for sql in selects:
+        translation = Prepared(sql, TABLES).translation
+        assert translation.unnamed is None
+        names = [name.casefold() for name in session.sql(sql).columns]
+        assert translation.schema.names == names
+
+
+@pytest.mark.parametrize("expression", UNNAMED)
+def test_a_column_that_spark_names_in_its_own_way_is_refused_as_a_result(expression: str) -> None:
+    for sql in (
+        f"SELECT {expression} FROM everyday p",
+        f"SELECT * FROM (SELECT {expression} FROM everyday p UNION ALL SELECT NULL) q",
+    ):
+        refusal = Prepared(sql, TABLES).translation.unnamed
+        assert refusal is not None
+        assert refusal.place(sql) is not None

@@ -198,6 +198,8 @@ class Analyst:
             Refused: there is no such translation.
         """
         running = stopped = self._translated(query, schemas, Clock.RUNNING, placement)
+        if running.unnamed is not None:
+            raise Refused(running.unnamed)
         if is_volatile:
             stopped = self._translated(query, schemas, Clock.STOPPED, placement)
         return _ExactTranslation(running, stopped)

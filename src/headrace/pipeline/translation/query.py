@@ -23,7 +23,7 @@ from headrace.pipeline.translation.kernel import kernels_in
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused, unsupported, wrong
 from headrace.pipeline.translation.relation import inline_table, renamed, wrapped
 from headrace.pipeline.translation.scope import Output, Scope
-from headrace.pipeline.translation.selection import select
+from headrace.pipeline.translation.selection import is_named, select
 from headrace.pipeline.translation.set_operation import set_operation
 from headrace.pipeline.translation.syntax import parse_calls
 from headrace.pipeline.translation.typed import identifier
@@ -38,6 +38,8 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     kernels: frozenset[str]
     can_raise: bool
     """Whether an expression raises for some values."""
+    unnamed: Refusal | None
+    """Why the names of the result are not known: Spark generates one for an expression."""
 
 
 def translate_query(  # noqa: PLR0913
@@ -97,7 +99,15 @@ def translate_query(  # noqa: PLR0913
         schema=pa.schema(fields),
         kernels=kernels_in(compiled.text),
         can_raise=compiler.expressions.fallible > 0,
+        unnamed=None if all(o.is_named for o in compiled.columns) else _unnamed(tree),
     )
+
+
+def _unnamed(tree: exp.Expr) -> Refusal:
+    columns = (column for query in tree.find_all(exp.Select) for column in query.expressions)
+    column = next((column for column in columns if not is_named(column)), tree)
+    reason = "the column has no name, and Spark generates one: add AS and a name"
+    return unsupported(column, reason).refusal
 
 
 def _check_names(tree: exp.Expr, sql: str) -> None:

@@ -168,6 +168,6 @@ def renamed(
     if len(names) != len(outputs):
         raise wrong(node, f"{len(names)} names for {len(outputs)} columns")
     return tuple(
-        msgspec.structs.replace(output, name=name)
+        msgspec.structs.replace(output, name=name, is_named=True)
         for output, name in zip(outputs, names, strict=True)
     )

@@ -36,6 +36,8 @@ class Output(msgspec.Struct, frozen=True):
     are aggregated."""
     is_window: bool = False
     """Whether it is computed from a window function."""
+    is_named: bool = True
+    """Whether its name is known: if the author gives none, Spark generates one."""
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):
@@ -49,6 +51,7 @@ class ScopeColumn(msgspec.Struct, frozen=True):
     is_aggregated: bool = False
     is_fallible: bool = False
     is_window: bool = False
+    is_named: bool = True
     """As of `Output`."""
 
 
@@ -89,6 +92,8 @@ class Scope(msgspec.Struct):
         value = self.look_up(parts, node)
         if value is None and parts[0].casefold() in SPARK_NAMES:
             raise unsupported(node, "the name has a special meaning in Spark")
+        if value is None and not all(column.is_named for column in self.columns):
+            raise unsupported(node, "it may be a name that Spark generates; use AS")
         if value is None:
             raise wrong(node, "there is no such column", self._similar(parts[-1]))
         return value
@@ -121,10 +126,12 @@ class Scope(msgspec.Struct):
         """Resolve a name among the columns of this scope alone."""
         folded = [part.casefold() for part in parts]
         if len(parts) > 1:
-            qualified = [c for c in self.columns if (c.qualifier, c.name) == tuple(folded[:2])]
+            qualified = [
+                c for c in self.columns if (c.qualifier, c.name) == tuple(folded[:2]) and c.is_named
+            ]
             if qualified:
                 return _inside(_only(qualified, node), parts[2:], node)
-        plain = [c for c in self.columns if c.name == folded[0] and not c.is_hidden]
+        plain = [c for c in self.columns if c.name == folded[0] and not c.is_hidden and c.is_named]
         return _inside(_only(plain, node), parts[1:], node) if plain else None
 
     def before_grouping(self) -> "Scope":
@@ -179,6 +186,7 @@ def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
             is_aggregated=output.is_aggregated,
             is_fallible=output.is_fallible,
             is_window=output.is_window,
+            is_named=output.is_named,
         )
         for output in outputs
     ]

@@ -63,7 +63,10 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     aggregates = any(has_aggregate(column, functions) for column in node.expressions)
     if is_global_aggregate(node, functions):
         items = [(name, _of_a_group(value, scope)) for name, value in items]
-    outputs = tuple(_output(name, value, scope) for name, value in items)
+    unnamed = {output_name(column) for column in node.expressions if not is_named(column)}
+    outputs = tuple(
+        _output(name, value, scope, is_named=name not in unnamed) for name, value in items
+    )
     outputs = _before_windows(queries, node, scope, items, outputs)
     check_distinct(outputs, node)
     is_distinct = node.args.get("distinct") is not None
@@ -176,7 +179,7 @@ def _star_columns(star: exp.Star, column: exp.Expr, scope: Scope) -> list[tuple[
     return [(name, value) for name, value in columns if name not in left_out]
 
 
-def _output(name: str, value: Typed, scope: Scope) -> Output:
+def _output(name: str, value: Typed, scope: Scope, *, is_named: bool) -> Output:
     is_aggregated = any(a.text in value.text for a in scope.aggregates)
     inner = [column for column in scope.columns if column.value.text in value.text]
     return Output(
@@ -187,6 +190,7 @@ def _output(name: str, value: Typed, scope: Scope) -> Output:
         any(a.can_fail and a.text == value.text for a in scope.aggregates)
         or any(c.is_fallible and c.value.text == value.text for c in inner),
         any(column.is_window for column in inner),
+        is_named and all(c.is_named or c.value.text != value.text for c in inner),
     )
 
 
@@ -261,6 +265,37 @@ def _refuse_shadowed(clause: exp.Expr, scope: Scope) -> None:
         columns = [c for c in scope.columns if c.name == name]
         if alias is not None and columns and all(c.value.text != alias.text for c in columns):
             raise unsupported(column, "the name is both a column and an alias")
+
+
+_CALLS_NAMED_ALIKE = frozenset(
+    {"count", "sum", "avg", "min", "max", "upper", "lower", "abs", "length"}
+)
+"""Functions whose calls over columns are named as they are written, also by Spark."""
+
+
+def is_named(column: exp.Expr) -> bool:
+    """Return whether `output_name` is the name that Spark gives to a column, ignoring case."""
+    match column:
+        case exp.Alias() | exp.Aliases() | exp.Column() | exp.Star() | exp.Boolean() | exp.Null():
+            return True
+        case exp.Paren() | exp.Neg():
+            inner = column.this
+            return is_named(inner) and (isinstance(column, exp.Paren) or inner.is_int)
+        case exp.Literal():
+            return column.name.isidentifier() if column.is_string else column.is_int
+        case exp.Cast():
+            return isinstance(column.this, exp.Column)
+        case exp.Anonymous() if column.name.casefold() in _CALLS_NAMED_ALIKE:
+            parts = [
+                inner
+                for part in column.expressions
+                for inner in (part.expressions if isinstance(part, exp.Distinct) else [part])
+            ]
+            return all(isinstance(p, exp.Column) and len(p.parts) == 1 for p in parts) or (
+                [type(part) for part in parts] == [exp.Star]
+            )
+        case _:
+            return is_generator(column)
 
 
 def output_name(column: exp.Expr) -> str:

@@ -53,6 +53,7 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
             a.is_aggregated or b.is_aggregated,
             a.is_fallible or b.is_fallible,
             a.is_window or b.is_window,
+            a.is_named,
         )
         for a, b, kind in zip(left.columns, right.columns, kinds, strict=True)
     )
