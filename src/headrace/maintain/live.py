@@ -1,9 +1,9 @@
 """Streams the live entries of a base, for checkpoints, purges and descriptions of a log."""
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Generator, Iterator
 
+from headrace.engines.producer import Producer, one_at_a_time
+from headrace.engines.production import Backpressure, Order
 from headrace.maintain.base import Base
 from headrace.maintain.home import Home
 from headrace.maintain.manifest_file import ManifestFile, ManifestShelf
@@ -23,8 +23,8 @@ def live_entries(
     net = replay(base)
     if base.state is not None:
         visibility = Visibility(base.state, home)
-        with ThreadPoolExecutor(max_workers=parallelism) as pool:
-            for file in _opened(base.state.manifests, shelf, pool, ahead=parallelism):
+        with _opened(base.state.manifests, shelf, ahead=parallelism) as files:
+            for file in files:
                 for at in range(len(file.blocks)):
                     for entry in file.entries(at):
                         if not visibility.hides(entry) and home.key_of(entry) not in net.removes:
@@ -33,16 +33,17 @@ def live_entries(
 
 
 def _opened(
-    infos: tuple[ManifestInfo, ...],
-    shelf: ManifestShelf,
-    pool: ThreadPoolExecutor,
-    *,
-    ahead: int,
-) -> Iterator[ManifestFile]:
-    """Yield the manifests in order, opening up to `ahead` of them in advance."""
-    waiting = iter(infos)
-    opening = [pool.submit(shelf.file, info) for info in islice(waiting, ahead)]
-    while opening:
-        file = opening.pop(0).result()
-        opening += [pool.submit(shelf.file, info) for info in islice(waiting, 1)]
-        yield file
+    infos: tuple[ManifestInfo, ...], shelf: ManifestShelf, *, ahead: int
+) -> Producer[ManifestFile]:
+    """Return the manifests in order, opening up to `ahead` of them in advance."""
+
+    def open_one(info: ManifestInfo) -> Generator[ManifestFile, None, None]:
+        yield shelf.file(info)
+
+    return Producer(
+        one_at_a_time(open_one),
+        infos,
+        order=Order.BY_UNIT,
+        backpressure=Backpressure(threads=ahead),
+        name="headrace-state",
+    )
