@@ -8,6 +8,7 @@ import pytest
 from headrace import Table
 from headrace.errors import FallbackForbiddenError, InvalidArgumentError
 from headrace.metrics.event import CompactionAbandoned, Event, FellBack
+from headrace.scan import strategy
 from headrace.scan.options import ScanOptions, Strategy, Tripwire
 from tests.lake.action import Line, add, opening, remove
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
@@ -170,3 +171,10 @@ def test_a_limit_opens_no_commit_beyond_the_one_that_satisfies_it(tmp_path: Path
     snapshot = Table(tmp_path).snapshot()
     commit_path(tmp_path, 0).write_text("never read")
     assert [f.path for f in snapshot.scan(limit=2)] == ["d", "b"]
+
+
+def test_the_decision_of_a_scan_keeps_its_former_name() -> None:
+    with pytest.warns(DeprecationWarning, match="ScanDecision"):
+        assert strategy.Decision is strategy.ScanDecision
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = strategy.Absent

@@ -3,6 +3,8 @@
 A scan's options and the files of its log enter; a `ScanDecision` and the first phase leave.
 """
 
+import warnings
+
 import msgspec
 
 from headrace.expr.reference import can_prune_by_partition
@@ -163,3 +165,11 @@ def _rule(
         "whole-table",
         "the first file comes earliest, and the commits are read only once",
     )
+
+
+def __getattr__(name: str) -> type[ScanDecision]:
+    """Return a deprecated name's object, with a warning."""
+    if name != "Decision":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("use `ScanDecision` instead of `Decision`", DeprecationWarning, stacklevel=2)
+    return ScanDecision
