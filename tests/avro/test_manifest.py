@@ -154,6 +154,16 @@ def test_the_description_of_a_manifest_matches_its_content() -> None:
     assert info.header_bytes == header_of(content).length_bytes
 
 
+def test_the_size_of_a_manifest_is_estimated_while_it_is_written() -> None:
+    writer = ManifestWriter(block_entries=10)
+    for number in range(95):
+        writer.append([entry(f"part-{number}")])
+    estimate = writer.size_bytes
+    written = writer.finish()
+    blocks_bytes = written.info.length_bytes - written.info.header_bytes
+    assert 0 < blocks_bytes - estimate <= max(block.length_bytes for block in written.blocks)
+
+
 def test_entries_without_a_version_inherit_one() -> None:
     records = [entry("a", addedAtVersion=0), entry("b", addedAtVersion=2)]
     written = write(records, added_at_version=8)

@@ -193,6 +193,8 @@ def test_corners_enclose_the_positions_of_entries(rows: list[Row]) -> None:
 
 def test_parts_without_bounds_are_read() -> None:
     assert parts_to_read(bound("n = 1"), [None, {}]) == [True, True]
+    mixed = [None, bounds_of([row(n="1")]), {}, bounds_of([row(n="2")])]
+    assert parts_to_read(bound("n = 1"), mixed) == [True, True, True, False]
 
 
 def test_months_are_compared_as_numbers() -> None:
