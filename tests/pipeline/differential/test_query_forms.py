@@ -175,6 +175,7 @@ REFUSED = [
         "SELECT p.k, q.n FROM everyday p, LATERAL "
         "(SELECT 1 AS z, count(*) AS n FROM extreme q WHERE q.k = p.i) q WHERE q.z = 1"
     ),
+    "SELECT count(*) AS n FROM everyday WHERE k > 100 GROUP BY GROUPING SETS (())",
     "SELECT x FROM VALUES (1, 1), (2, 1) AS t(x, all) GROUP BY all",
     "SELECT x, all FROM VALUES (1, 2), (2, 1) AS t(x, all) ORDER BY all",
     "SELECT k FROM everyday EXCEPT SELECT 1 DIV y FROM extreme",

@@ -61,6 +61,8 @@ REJECTED = [
     "SELECT k AS a, (SELECT max(q.k) FROM extreme q WHERE q.k = a) AS c FROM everyday",
     "SELECT k % 2 AS a, sum(k) AS s FROM everyday GROUP BY a HAVING sum(a) > 1",
     "SELECT k % 2 AS a, sum(k) AS s FROM everyday GROUP BY a ORDER BY sum(a)",
+    "SELECT b, count(*) AS n FROM everyday GROUP BY -1",
+    "SELECT k FROM everyday ORDER BY -1",
     # queries
     (
         "SELECT i, (SELECT max(q.k) FROM extreme q WHERE q.k = p.i) AS m, count(*) AS n "

@@ -81,6 +81,9 @@ def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping
     if len(sets) > _MAX_SETS:
         raise unsupported(group, f"it has more than {_MAX_SETS} grouping sets")
     texts = list(keys)
+    if not texts:
+        # Without keys, Spark returns a row for no rows.
+        raise unsupported(group, "the catalogue has no grouping sets without a key")
     if any(key in text for key in texts for text in texts if key is not text):
         raise unsupported(group, "a key of a grouping set is part of another key")
     name = queries.new_name()
@@ -176,7 +179,7 @@ def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
         if any(star_of(column) is not None for column in node.expressions):
             raise unsupported(key, "GROUP BY a position needs a SELECT list without a star")
         if not 1 <= place <= len(node.expressions):
-            raise wrong(key, f"there is no column {key.name} in the SELECT list")
+            raise wrong(key, f"there is no column {place} in the SELECT list")
         return queries.expressions.value(node.expressions[place - 1].unalias(), scope)
     if isinstance(key, exp.Column) and len(key.parts) == 1:
         try:

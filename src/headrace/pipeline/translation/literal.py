@@ -40,10 +40,14 @@ def is_number_literal(node: exp.Expr) -> bool:
 
 def ordinal(node: exp.Expr) -> int | None:
     """Return the position in the SELECT list that an INT means in GROUP BY and ORDER BY."""
-    if not isinstance(node, exp.Literal) or not node.is_int:
+    inner = node.unnest()
+    is_negative = isinstance(inner, exp.Neg)
+    digits = inner.this if is_negative else inner
+    if not isinstance(digits, exp.Literal) or not digits.is_int:
         return None
-    place = int(node.name)
-    return place if place < 1 << (t.INT.bit_width - 1) else None
+    place = -int(digits.name) if is_negative else int(digits.name)
+    limit = 1 << (t.INT.bit_width - 1)
+    return place if -limit <= place < limit else None
 
 
 def literal(compiler: Compiler, node: exp.Expr) -> Typed:

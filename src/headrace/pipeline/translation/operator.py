@@ -166,6 +166,8 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     """Compile `DIV`, which returns a BIGINT."""
     if t.is_interval(left.type) and t.common_type(left.type, right.type) is not None:
+        if not casts.ansi:
+            return None
         return call("interval_quotient", t.LONG, left, right, can_fail=True)
     if not (t.is_integer(left.type) and t.is_integer(right.type)):
         return None
