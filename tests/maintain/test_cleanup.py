@@ -165,3 +165,22 @@ def test_a_clean_up_that_is_interrupted_anywhere_leaves_only_readable_states() -
         assert oracle.read(store.objects).version == 6
     else:
         pytest.fail("it never came to its end")
+
+
+@pytest.mark.parametrize("hours_ahead", [0, 2])
+def test_a_machine_whose_clock_is_ahead_deletes_nothing_of_a_running_commit(
+    monkeypatch: pytest.MonkeyPatch, hours_ahead: float
+) -> None:
+    store = table("a")
+    ahead_ms = later(store, hours_ahead)
+    monkeypatch.setattr("headrace.maintain.cleanup.now_ms", lambda: ahead_ms)
+
+    def clean_before_the_commit(operation: str, path: str) -> None:
+        if operation == "put" and path.endswith("_manifest.avro"):
+            other = store.sharing()
+            clean(other, INDEXTABLES_HOME, settings=StateSettings(), dry_run=False)
+
+    store.before = clean_before_the_commit
+    writer(store).commit([entry("b")])
+    assert set(oracle.read(store.objects).files) == {"a", "b"}
+    assert not any("clock" in path for path in store.objects)

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import msgspec
 
+from headrace.commit.store_clock import store_time_ms
 from headrace.errors import (
     CommitConflictError,
     HeadraceError,
@@ -131,7 +132,8 @@ def acquire_lease(store: WritableStore, *, ttl_ms: int = DEFAULT_TTL_MS) -> Acqu
             if holding is None:
                 continue
             if not holding.is_released:
-                remaining_ms = newest.modified_ms + holding.ttl_ms - _store_time_ms(store)
+                now_ms = store_time_ms(store, probe=f"{_CLOCK}/{uuid4().hex}")
+                remaining_ms = newest.modified_ms + holding.ttl_ms - now_ms
                 if remaining_ms > 0:
                     return Occupied(holder=holding.holder, remaining_ms=remaining_ms)
                 is_taken_over = True
@@ -179,16 +181,6 @@ def _is_ours(store: Store, token: int, record: _Record) -> bool:
     except (ObjectNotFoundError, msgspec.DecodeError):
         return False
     return stored.id == record.id
-
-
-def _store_time_ms(store: WritableStore) -> int:
-    """Return the time by the store's clock: the modification time of an object written now."""
-    path = f"{_CLOCK}/{uuid4().hex}"
-    store.put(path, b"", mode=PutMode.CREATE)
-    try:
-        return store.head(path).modified_ms
-    finally:
-        store.delete([path])
 
 
 def _newest(store: Store, *, at_least: int = 0) -> ObjectMeta | None:

@@ -8,11 +8,18 @@ candidates: `state-v…/_manifest.avro` and manifests.
 
 import re
 from collections.abc import Iterable
+from uuid import uuid4
 
 import msgspec
 
+from headrace.commit.store_clock import store_time_ms
 from headrace.errors import CleanupRefusedError, HeadraceError, ObjectNotFoundError
-from headrace.log.state_name import MANIFEST_DIRECTORY, STATE_FILE, parse_state_directory
+from headrace.log.state_name import (
+    MANIFEST_DIRECTORY,
+    STATE_FILE,
+    manifest_path,
+    parse_state_directory,
+)
 from headrace.maintain.base import read_state
 from headrace.maintain.home import Home
 from headrace.maintain.setting import StateSettings
@@ -22,6 +29,8 @@ from headrace.storage.store import ObjectMeta, WritableStore
 
 _MANIFEST = re.compile(r"manifest-[0-9A-Za-z-]+\.avro")
 _HOUR_MS = 3_600_000
+_WHOLE_SECOND_MS = 1000
+"""Object stores report times in whole seconds, rounded down."""
 
 
 class CleanupPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +171,9 @@ def clean(
         CleanupRefusedError: a state cannot be read; nothing was deleted.
     """
     plan = plan_cleanup(store, home, settings=settings, clock_ms=clock_ms)
+    if not (dry_run or plan.is_empty) and clock_ms is None:
+        earlier_ms = earlier_clock_ms(store, home)
+        plan = plan_cleanup(store, home, settings=settings, clock_ms=earlier_ms)
     if dry_run or plan.is_empty:
         return plan, CleanupResult(
             deleted_states=0,
@@ -170,6 +182,17 @@ def clean(
             dry_run=dry_run,
         )
     return plan, run_cleanup(store, home, plan)
+
+
+def earlier_clock_ms(store: WritableStore, home: Home) -> int:
+    """Return the time by this machine or by the store, whichever is earlier.
+
+    A machine whose clock is ahead would take the manifests of a running commit for old ones. A
+    probe that an interrupted clean-up leaves looks like a manifest without a state, so that a later
+    one deletes it.
+    """
+    probe = f"{home.root}/{manifest_path(f'clock-{uuid4().hex}')}"
+    return min(now_ms(), store_time_ms(store, probe=probe) + _WHOLE_SECOND_MS)
 
 
 def _list(store: WritableStore, home: Home) -> _Listing:

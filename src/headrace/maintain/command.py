@@ -11,6 +11,7 @@ import msgspec
 
 from headrace.errors import InvalidArgumentError
 from headrace.maintain.base import Base, list_states, read_base, read_state, require_base
+from headrace.maintain.cleanup import earlier_clock_ms
 from headrace.maintain.describe import describe, log_rows
 from headrace.maintain.distribution import RunTasks
 from headrace.maintain.downgrade import checkpoint_as_json
@@ -186,6 +187,7 @@ class _Runner:
             settings=settings,
             older_than_hours=_DEFAULT_PURGE_HOURS if older is None else older,
             log_retention_hours=retention,
+            clock_ms=None if statement.dry_run else earlier_clock_ms(store, home),
         )
         return self._purged(store, home, plan, dry_run=statement.dry_run)
 
@@ -193,7 +195,8 @@ class _Runner:
         store, home, base = self._open(table)
         if not dry_run and (base.state is None or base.pending):
             self._writer(store, home).checkpoint()
-        plan = plan_truncation(store, home, settings=self._settings)
+        clock_ms = None if dry_run else earlier_clock_ms(store, home)
+        plan = plan_truncation(store, home, settings=self._settings, clock_ms=clock_ms)
         return self._purged(store, home, plan, dry_run=dry_run)
 
     def drop_partitions(self, table: TableName, where: str) -> ResultTable:
