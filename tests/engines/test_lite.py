@@ -212,6 +212,31 @@ def test_a_damaged_footer_is_left_to_arrow_or_does_not_matter() -> None:
     assert left_to_arrow > size
 
 
+@pytest.mark.parametrize(
+    "options", [{"use_dictionary": False}, {"data_page_version": "2.0"}], ids=["plain", "v2"]
+)
+def test_a_damaged_page_is_left_to_arrow_or_does_not_matter(options: dict[str, Any]) -> None:
+    protocol = pa.array([None] * 3 + [{"minReaderVersion": 1, "minWriterVersion": 2}] + [None] * 9)
+    metadata = [{"id": "a", "schemaString": "{}", "partitionColumns": ["p"]}]
+    table = pa.table({"protocol": protocol, "metaData": pa.array([None] * 12 + metadata)})
+    sink = BytesIO()
+    pq.write_table(table, sink, **options)
+    sound = sink.getvalue()
+    expected, left_to_arrow = read_actions(Content(sound), NAMES), 0
+    assert expected == by_arrow(BytesIO(sound))
+    pages = range(4, len(sound) - 8 - int.from_bytes(sound[-8:-4], "little"))
+    for place in pages:
+        for bit in (0, 2, 4):
+            damaged = bytearray(sound)
+            damaged[place] ^= 1 << bit
+            actions = read_actions(Content(bytes(damaged)), NAMES)
+            if actions is None:
+                left_to_arrow += 1
+            elif actions != expected:
+                assert actions == arrow_or_error(bytes(damaged)), (place, bit)
+    assert left_to_arrow > len(pages)
+
+
 def test_a_page_of_negative_size_does_not_loop_forever() -> None:
     header = bytes([0x15, 0x00, 0x15, 0x00, 0x15, 0x0F, 0x00])  # type 0, sizes 0 and -8
     with pytest.raises(ValueError, match="negative size"):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from headrace.engines.arrow.parquet.codec import Bytes, Codec
 from headrace.engines.arrow.parquet.footer import LeafColumn
 from headrace.engines.arrow.parquet.page import Page, plain_values, read_pages
-from headrace.engines.arrow.parquet.run import decode_runs
+from headrace.engines.arrow.parquet.run import decode_levels, decode_runs
 from headrace.storage.byte_range import ByteRange
 
 MAX_CHUNK_BYTES = 1 << 20
@@ -64,7 +64,9 @@ def read_chunk(data: Bytes, chunk: dict[int, Any], column: LeafColumn) -> list[E
 
 
 def _entries(page: Page, column: LeafColumn, dictionary: list[Any]) -> Iterator[Entry]:
-    levels = decode_runs(page.definitions, column.max_definition.bit_length(), page.count)
+    levels = decode_levels(page.definitions, column.max_definition.bit_length(), page.count)
+    if column.max_repetition:  # not needed, but they must be sound
+        decode_levels(page.repetitions, column.max_repetition.bit_length(), page.count)
     runs = [(level, length) for level, length in levels if level]
     if any(level > column.max_definition for level, _ in runs):
         raise ValueError("a value is defined deeper than its column")

@@ -110,7 +110,7 @@ def plain_values(data: Bytes, count: int, physical_type: int) -> list[Any]:
     """Decode plain values: strings and integers.
 
     Raises:
-        ValueError: they have another type, or are not valid UTF-8.
+        ValueError: they have another type, are not valid UTF-8, or end too early.
     """
     values: list[Any] = []
     at = 0
@@ -125,6 +125,8 @@ def plain_values(data: Bytes, count: int, physical_type: int) -> list[Any]:
             at += size
         else:
             raise ValueError(f"physical type {physical_type} is not supported")
+    if at > len(data):
+        raise ValueError("the values end too early")
     return values
 
 
@@ -148,6 +150,8 @@ def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Dec
         head = header[_V2]
         split = head[_REPETITION_SIZE]
         start = split + head[_DEFINITION_SIZE]
+        if not 0 <= split <= start <= len(body):
+            raise ValueError("the levels of a page have an impossible size")
         values = body[start:]
         if head.get(_IS_COMPRESSED, True):
             values = decompress(values, plain_size - start)

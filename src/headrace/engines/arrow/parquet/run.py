@@ -71,3 +71,18 @@ def decode_runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]
             yield repeated_number(run, width), min(run.length, count)
         count -= run.length
         at = run.stop
+
+
+def decode_levels(data: bytes, width: int, count: int) -> list[tuple[int, int]]:
+    """Return `count` levels, each with how often it repeats.
+
+    Raises:
+        ValueError, IndexError: a run is damaged, or the levels do not take exactly all of `data`.
+    """
+    at = levels = 0
+    while levels < count:
+        run = read_run(data, at, width)
+        at, levels = run.stop, levels + run.length
+    if at != len(data):
+        raise ValueError("the levels of a page have another size than stated")
+    return list(decode_runs(data, width, count))
