@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import headrace
@@ -134,14 +135,24 @@ class Module:
         return self.name.partition(".")[0]
 
 
-def modules(package: Path) -> Iterator[Module]:
+@cache
+def modules(package: Path) -> tuple[Module, ...]:
+    return tuple(_parse(package))
+
+
+def _parse(package: Path) -> Iterator[Module]:
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
         yield Module(name or "headrace", ast.parse(path.read_text(), str(path)))
 
 
-def imports(tree: ast.Module) -> Iterator[Import]:
+@cache
+def imports(tree: ast.Module) -> tuple[Import, ...]:
+    return tuple(_imports(tree))
+
+
+def _imports(tree: ast.Module) -> Iterator[Import]:
     top = {id(node) for node in tree.body}
     for node in ast.walk(tree):
         late = id(node) not in top
@@ -154,6 +165,7 @@ def imports(tree: ast.Module) -> Iterator[Import]:
                 yield Import(f"{module}.{alias.name}", node.lineno, late)
 
 
+@cache
 def reached_modules(package: Path) -> dict[str, frozenset[str]]:
     """Return the modules that each module imports, directly and indirectly."""
     trees = {module.name: module.tree for module in modules(package)}

@@ -60,13 +60,13 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
 
 def test_only_one_module_gets_a_local_path_from_a_store() -> None:
     askers = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        module.name
+        for module in modules(PACKAGE)
+        for node in ast.walk(module.tree)
         if isinstance(node, ast.Attribute) and node.attr == "local_path"
     }
-    wrappers = {f"storage/{name}.py" for name in ("counting", "retrying", "routing")}
-    assert askers - wrappers == {"storage/local_file.py"}
+    wrappers = {f"storage.{name}" for name in ("counting", "retrying", "routing")}
+    assert askers - wrappers == {"storage.local_file"}
 
 
 def test_every_room_says_what_enters_and_what_leaves() -> None:
