@@ -47,7 +47,8 @@ fault-soak: $(READY)  ## fail every store operation and every step of a run, on 
 kill-soak: $(READY)  ## kill a pipeline run 20 times on each runner and compare its tables (long)
 	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --log-cli-level INFO
 
-conformance-remote: $(READY)  ## the rows and files of real tables on S3 and Azure emulators (many minutes)
+conformance-remote: $(READY)  ## the rows and files of real tables on emulators of object stores (many minutes)
+	HEADRACE_BUILD_EMULATORS=1 $(BIN)/pytest -q tests/storage/test_web.py
 	HEADRACE_CONFORMANCE_STEP=1 $(BIN)/pytest -n 2 -q tests/conformance/test_remote.py
 
 spark-remote: $(READY)  ## Spark's own file system for S3 over an emulator (downloads 700 MB; minutes)
