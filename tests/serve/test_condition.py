@@ -79,6 +79,19 @@ def test_predicates_outside_the_grammar_are_refused(text: str) -> None:
         parse_condition(text)
 
 
+@pytest.mark.parametrize("level", ['{"$not": x}', '{"$and": [x]}', '{"b": 1, "$or": [x, {}]}'])
+@pytest.mark.parametrize("test", ['{"a": {"$in": [1]}}', '{"a": {"$starts_with": "y"}}'])
+def test_the_deepest_predicate_is_not_too_deep_for_sql(level: str, test: str) -> None:
+    text = test
+    for _ in range(MAX_DEPTH):
+        text = level.replace("x", text)
+    condition = parse_condition(text)
+    assert condition is not None
+    parse_predicate(condition)
+    with pytest.raises(MalformedRequestError, match="deep"):
+        parse_condition(level.replace("x", text))
+
+
 @pytest.mark.property
 @given(name=texts.filter(bool), value=texts)
 def test_no_text_becomes_syntax(name: str, value: str) -> None:

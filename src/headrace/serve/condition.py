@@ -23,8 +23,8 @@ from typing import Any
 
 from headrace.errors import MalformedRequestError
 
-MAX_DEPTH = 32
-"""The deepest nesting of predicates."""
+MAX_DEPTH = 15
+"""The deepest nesting of predicates. Each level becomes two brackets of at most 32 in SQL."""
 
 _COMPARISONS = {"$eq": "=", "$ne": "<>", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
 
