@@ -1,11 +1,14 @@
 """Compaction causes no re-run if the log proves that only files changed, and not rows."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
 from headrace.pipeline import Bundle, Project, ViewPlan
+from tests.pipeline.embedded import rows
 from tests.pipeline.shop import append_orders, compact_orders, delete_orders, edit, write_shop
 
 
@@ -104,3 +107,36 @@ def test_a_view_that_now_reads_other_files_runs_again(shop: Path) -> None:
     compact_orders(shop)
     edit(shop / "views" / "revenue.sql", "2024", "2023")
     assert replan(shop, before).skip_key != before["revenue"].skip_key
+
+
+def add_rows_as_a_rewrite(table: Path) -> None:
+    """Commit a file with more rows that claims to have only moved rows."""
+    version = DeltaTable(table).version() + 1
+    live = DeltaTable(table).file_uris()[-1]
+    added = Path(live).with_name("more.parquet")
+    shutil.copyfile(live, added)
+    add = {
+        "path": added.relative_to(table).as_posix(),
+        "partitionValues": {"year": "2024"} if "year" in live else {},
+        "size": added.stat().st_size,
+        "modificationTime": 1,
+        "dataChange": False,
+    }
+    log = table / "_delta_log" / f"{version:020}.json"
+    log.write_text(json.dumps({"add": add}))
+
+
+def test_rows_that_are_added_as_if_they_were_only_moved_are_not_missed(shop: Path) -> None:
+    before = Project.load(shop).plan()
+    add_rows_as_a_rewrite(shop / "lake" / "orders")
+    assert replan(shop, before).skip_key != before["revenue"].skip_key
+
+
+def test_an_output_with_rows_that_were_added_as_if_moved_is_written_again(shop: Path) -> None:
+    project = Project.load(shop)
+    project.run(engine="datafusion", select=["forecast"]).check()
+    before = rows(shop, "forecast")
+    add_rows_as_a_rewrite(shop / "output" / "forecast")
+    assert len(rows(shop, "forecast")) == 2 * len(before)
+    project.run(engine="datafusion", select=["forecast"]).check()
+    assert rows(shop, "forecast") == before

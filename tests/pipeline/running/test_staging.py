@@ -92,6 +92,21 @@ def test_a_commit_with_an_open_intent_keeps_its_files(tmp_path: Path) -> None:
     assert output.rows() == as_rows((1, "a", "x"))
 
 
+@pytest.mark.parametrize("folder", ["t/..", "t/day=1", "other/run-x-12345678"])
+def test_an_intent_that_no_run_has_written_deletes_nothing(tmp_path: Path, folder: str) -> None:
+    output = Output(tmp_path / "t")
+    output.write(rows((1, "a", "x")))
+    for place in (tmp_path / "t" / "day=1", tmp_path / "other" / "run-x-12345678"):
+        place.mkdir(parents=True)
+        (place / "precious.parquet").touch()
+    files = {*tmp_path.rglob("*.parquet")}
+    forged = {"run": "x", "view": "v", "table": str(tmp_path / "t"), "commit_id": "x"}
+    content = msgspec.json.encode({**forged, "folder": str(tmp_path / folder)})
+    (tmp_path / "state" / "intents" / "x.json").write_bytes(content)
+    journal(tmp_path, after_ms=LATE_MS).recover(folders=())
+    assert {*tmp_path.rglob("*.parquet")} == files
+
+
 def test_files_of_others_are_never_deleted(tmp_path: Path) -> None:
     table = tmp_path / "t"
     output = Output(table, change_feed=True)

@@ -11,6 +11,7 @@ import msgspec
 from headrace.errors import HeadraceError
 from headrace.pipeline.bundle.skip_key import SourcePart
 from headrace.pipeline.sources.file_set import FileSet
+from headrace.pipeline.sources.rewrite import find_false_rewrite
 from headrace.pipeline.sources.source import PinnedSource
 from headrace.scan.changes import ChangeKind, FileChange
 from headrace.table import Snapshot
@@ -53,6 +54,9 @@ def carry_digest(
             return Carried(None, "the table has been replaced")
         before = older.prune(where)
         changes = list(snapshot.table.changes(then.version + 1, version))
+        more = find_false_rewrite(snapshot.table, changes)
+        if more is not None:
+            return Carried(None, f"version {more} did more than to rewrite files")
         return _decide(source, before, now, changes, then=then)
     except HeadraceError as error:
         return Carried(None, f"the log since version {then.version} cannot be read: {error}")

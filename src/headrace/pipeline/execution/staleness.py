@@ -14,6 +14,7 @@ from headrace.pipeline.output.note import NotedVersion, decode_note, has_transac
 from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runs.run_record import OutputVersion
+from headrace.pipeline.sources.rewrite import find_false_rewrite
 from headrace.pipeline.sources.vector_file import vector_uri
 from headrace.scan.changes import ChangeKind
 from headrace.storage.location import resolve, scheme_of
@@ -52,9 +53,13 @@ def why_stale(output: OutputVersion, table: Place, *, run: str, write: WriteMode
 
 def _find_foreign_change(newest: Snapshot, *, since: int) -> str | None:
     """Return which later commit changed the rows or columns of a table; None if none did."""
-    for change in newest.table.changes(since + 1, newest.version):
+    changes = list(newest.table.changes(since + 1, newest.version))
+    for change in changes:
         if change.data_change or change.kind is ChangeKind.CDC:
             return f"its table was changed by another writer in version {change.version}"
+    more = find_false_rewrite(newest.table, changes)
+    if more is not None:
+        return f"its table was changed by another writer in version {more}"
     before = newest.table.snapshot(version=since)
     if _layout(before) != _layout(newest):
         return f"the columns of its table were changed by another writer after version {since}"

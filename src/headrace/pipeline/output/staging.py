@@ -78,6 +78,12 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """When a later run first noticed that no commit references its files; None before that."""
 
     @property
+    def is_well_formed(self) -> bool:
+        """Whether its folder is one that a run creates below its table."""
+        table, _, name = self.folder.rstrip("/").rpartition("/")
+        return table == self.table.rstrip("/") and name.startswith("run-") and ".." not in name
+
+    @property
     def folders(self) -> tuple[str, ...]:
         """The folders below the table that only this staging writes to."""
         name = self.folder.rstrip("/").rpartition("/")[2]
@@ -329,10 +335,11 @@ class Journal:
             if not entry.path.endswith(_SUFFIX):
                 continue
             try:
-                content = self._store.read(entry.path)
-                yield entry.path, msgspec.json.decode(content, type=Intent)
+                intent = msgspec.json.decode(self._store.read(entry.path), type=Intent)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
+            if intent.is_well_formed:
+                yield entry.path, intent
 
 
 def _run_folder(run: str, commit_id: str) -> str:
