@@ -144,7 +144,7 @@ def render() -> str:
     """Return the page as Markdown."""
     operators = ", ".join(f"`{operator}`" for operator in BINARY if operator != "|")
     forms = (
-        "`AND`, `OR`, `NOT`, `IS [NOT] NULL`, `IS [NOT] TRUE`, `BETWEEN`, `IN`, `LIKE`, `CASE`, "
+        "`AND`, `OR`, `NOT`, `IS [NOT] NULL`, `IS [NOT] TRUE`, `BETWEEN`, `IN`, `LIKE`, `LIKE ANY`, `LIKE ALL`, `CASE`, "
         "`CAST`, `TRY_CAST`, `EXISTS`, `a[i]`, `m[k]`, fields of structs"
     )
     sections = "".join(

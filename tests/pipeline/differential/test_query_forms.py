@@ -149,6 +149,15 @@ EQUAL = {
             "UNPIVOT INCLUDE NULLS (v FOR n IN (dec AS one, y AS two))"
         ),
     ],
+    "conditions": [
+        "SELECT k, w IS DISTINCT FROM s AS a, d IS DISTINCT FROM -0.0D AS c FROM extreme",
+        "SELECT k FROM everyday WHERE i IS DISTINCT FROM NULL AND w IS DISTINCT FROM 'b'",
+        (
+            "SELECT k, s LIKE ANY ('a%', '%c') AS a, s NOT LIKE ANY ('a%', '%c') AS c, "
+            "s ILIKE ALL ('a%', '%c%') AS e, s NOT LIKE ALL ('a%', '_') AS f, "
+            "NOT s LIKE SOME ('%') AS g FROM everyday"
+        ),
+    ],
     "clauses": [
         "SELECT k FROM everyday ORDER BY 9223372036854775807, k DESC LIMIT 2",
         "SELECT 1.5 AS x, b, count(*) AS n FROM everyday GROUP BY 1.5, ROLLUP (b)",

@@ -71,7 +71,8 @@ FORMS: dict[type[exp.Expr], str] = {
     **dict.fromkeys(
         (
             *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Neg, exp.And, exp.Or, exp.Not),
-            *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Is),
+            *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is),
+            *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Any, exp.All),
             *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot),
             *(exp.BitwiseLeftShift, exp.BitwiseRightShift),
             *(exp.Escape, exp.RegexpLike, exp.Extract, exp.Exists, exp.Anonymous, exp.Bracket),

@@ -126,7 +126,9 @@ def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
 
 
 def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """Compile LIKE and ILIKE with a literal pattern."""
+    """Compile LIKE and ILIKE with a literal pattern, or with several after ANY and ALL."""
+    if isinstance(node.expression, exp.Any | exp.All):
+        return _like_each(compiler, node, scope)
     escape = "\\"
     like = node
     if isinstance(node, exp.Escape):
@@ -143,6 +145,20 @@ def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     if expression is None:
         raise unsupported(node, "LIKE takes a literal pattern, with escapes only of % and _")
     return expression
+
+
+def _like_each(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """Compile LIKE ANY and LIKE ALL; with NOT, each pattern is negated."""
+    listed = node.expression.this
+    if not isinstance(listed, exp.Tuple | exp.Paren) or not (listed.expressions or listed.this):
+        raise unsupported(node, "the catalogue has LIKE ANY and LIKE ALL only with patterns")
+    tests = []
+    for pattern in listed.expressions if isinstance(listed, exp.Tuple) else [listed.this]:
+        single = node.copy()
+        single.set("expression", pattern.copy())
+        tests.append(like(compiler, single, scope))
+    word = "OR" if isinstance(node.expression, exp.Any) else "AND"
+    return reduce(lambda left, right: logical(word, left, right), tests)
 
 
 def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:

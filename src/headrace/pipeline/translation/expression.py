@@ -62,7 +62,7 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "DIV",
     exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-    exp.NullSafeEQ: "<=>",
+    exp.NullSafeEQ: "<=>", exp.NullSafeNEQ: "IS DISTINCT FROM",
     exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }  # fmt: skip
 _KEYWORD_SYNTAX: Mapping[type[exp.Expr], tuple[str, ...]] = {
@@ -248,7 +248,7 @@ class Expressions:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
         result = or_refuse(BINARY[operator](self.casts, left, right), node, left, right)
         is_null = any(side.is_null or side.type == t.VOID for side in (left, right))
-        if operator == "<=>" or not is_null:
+        if operator in {"<=>", "IS DISTINCT FROM"} or not is_null:
             return result
         return msgspec.structs.replace(result, is_null=True)
 

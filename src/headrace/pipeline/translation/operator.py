@@ -278,6 +278,8 @@ def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
         return None
     if operator == "<=>":
         return native("({0} IS NOT DISTINCT FROM {1})", t.BOOLEAN, *sides)
+    if operator == "IS DISTINCT FROM":
+        return native("({0} IS DISTINCT FROM {1})", t.BOOLEAN, *sides)
     return native(f"({{0}} {operator} {{1}})", t.BOOLEAN, *in_order(*sides))
 
 
@@ -306,7 +308,7 @@ BINARY: dict[str, Callable[[Casts, Typed, Typed], Typed | None]] = {
     ">>": lambda c, a, b: shift_bits(c, "right", a, b),
     **{
         operator: (lambda c, a, b, o=operator: compare(c, o, a, b))  # type: ignore[misc]
-        for operator in ("=", "<>", "<", "<=", ">", ">=", "<=>")
+        for operator in ("=", "<>", "<", "<=", ">", ">=", "<=>", "IS DISTINCT FROM")
     },
 }
 """The translation of each operator."""
