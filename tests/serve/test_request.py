@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from headrace.errors import MalformedRequestError, RequestTooLargeError
+from headrace.rows.option import RowOptions
+from headrace.scan.options import ScanOptions
 from headrace.serve.openapi import describe_api, request_schema
 from headrace.serve.request import (
     MAX_REQUEST_BYTES,
+    Kind,
     WireOptions,
     WireRequest,
     decode_request,
@@ -37,6 +40,15 @@ def test_the_schema_has_every_key_of_the_wire_format() -> None:
     ) == set(WireRequest.__struct_fields__)
     options = request_schema()["$defs"]["options"]["properties"]
     assert set(options) == set(WireOptions.__struct_fields__)
+
+
+@pytest.mark.parametrize("kind", ["files", "rows"])
+def test_a_client_may_set_every_option_to_its_default(kind: Kind) -> None:
+    options: ScanOptions = ScanOptions() if kind == "files" else RowOptions()
+    names = set(options.__struct_fields__) & set(WireOptions.__struct_fields__)
+    form = {"table": "t", "kind": kind, "options": {name: getattr(options, name) for name in names}}
+    assert VALID.is_valid(form)
+    assert decode_request(json.dumps(form)).kind == kind
 
 
 def test_the_schema_and_the_description_are_themselves_valid() -> None:

@@ -34,7 +34,7 @@ class WireOptions(
     tripwire: Tripwire | None = None
     fallback: Fallback | None = None
     memory_limit_bytes: Annotated[int, msgspec.Meta(ge=0, le=256 << 20)] | None = None
-    commit_parallelism: Annotated[int, msgspec.Meta(ge=1, le=32)] | None = None
+    commit_parallelism: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
     leaf_parallelism: Annotated[int, msgspec.Meta(ge=1, le=8)] | None = None
     batch_rows: Annotated[int, msgspec.Meta(ge=1, le=65_536)] | None = None
     rows_per_batch: Annotated[int, msgspec.Meta(ge=1, le=262_144)] | None = None
