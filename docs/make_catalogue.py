@@ -118,7 +118,8 @@ QUERIES = [
      "an array of structs, then `unnest`; the text is run, not a stored plan",
      "with aggregates, windows or another one in the same list"),
     ("`range`", "the same", "more than a million rows; expressions"),
-    ("`GROUP BY` keys, aliases, places, `ALL`", "`GROUP BY`", "nested types; a column called `all`"),
+    ("`GROUP BY` keys, aliases, places, `ALL`", "`GROUP BY`",
+     "nested types; a column called `all`"),
     ("`ROLLUP`, `CUBE`, `GROUPING SETS`", "each row once for each set, as Spark expands it",
      "a key that is part of another key; only `()`"),
     ("`UNION`, `INTERSECT`, `EXCEPT`", "the same, in the common types",
@@ -126,7 +127,8 @@ QUERIES = [
     ("`INTERSECT ALL`, `EXCEPT ALL`", "the distinct form, over numbered rows", "as above"),
     ("`IN (SELECT ...)`, also of several columns", "a semi join", "as a value"),
     ("`NOT IN (SELECT ...)`", "an anti join and a look at the nulls", "as a value"),
-    ("`EXISTS`", "a semi join", "as a value; where another query lies between; a correlated aggregate"),
+    ("`EXISTS`", "a semi join",
+     "as a value; where another query lies between; a correlated aggregate"),
     ("a query as a value", "a join; more than one row is an error",
      "with columns of the query around it, unless it aggregates, or after `GROUP BY`"),
     ("`ORDER BY`", "the same, with the place of nulls written out", "nested types"),
@@ -145,7 +147,8 @@ def render() -> str:
     operators = ", ".join(f"`{operator}`" for operator in BINARY if operator != "|")
     forms = (
         "`AND`, `OR`, `NOT`, `IS [NOT] NULL`, `IS [NOT] TRUE`, `BETWEEN`, `IN`, `LIKE`, "
-        "`LIKE ANY`, `LIKE ALL`, `CASE`, `CAST`, `TRY_CAST`, `EXISTS`, `a[i]`, `m[k]`, fields of structs"
+        "`LIKE ANY`, `LIKE ALL`, `CASE`, `CAST`, `TRY_CAST`, `EXISTS`, `a[i]`, `m[k]`, "
+        "fields of structs"
     )
     sections = "".join(
         _section(title, entries)

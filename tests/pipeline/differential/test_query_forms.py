@@ -186,6 +186,7 @@ REFUSED = [
     ),
     "SELECT count(*) AS n FROM everyday WHERE k > 100 GROUP BY GROUPING SETS (())",
     "SELECT x FROM VALUES (1, 1), (2, 1) AS t(x, all) GROUP BY all",
+    "SELECT current_date FROM (SELECT k AS current_date FROM everyday) t",
     "SELECT x, all FROM VALUES (1, 2), (2, 1) AS t(x, all) ORDER BY all",
     "SELECT k FROM everyday EXCEPT SELECT 1 DIV y FROM extreme",
     "WITH c AS (SELECT 1 DIV y AS z FROM extreme) SELECT k FROM everyday INTERSECT SELECT z FROM c",

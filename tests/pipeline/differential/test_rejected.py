@@ -63,6 +63,11 @@ REJECTED = [
     "SELECT k % 2 AS a, sum(k) AS s FROM everyday GROUP BY a ORDER BY sum(a)",
     "SELECT b, count(*) AS n FROM everyday GROUP BY -1",
     "SELECT k FROM everyday ORDER BY -1",
+    "SELECT k FROM everyday WHERE s IN (SELECT 'a')",
+    # names
+    "SELECT \u00c9 FROM (SELECT 3 AS \u00e9) t",
+    "SELECT `STRASSE` FROM (SELECT 3 AS `stra\u00dfe`) t",
+    "SELECT `\u017f` FROM (SELECT 3 AS `s`) t",
     # queries
     (
         "SELECT i, (SELECT max(q.k) FROM extreme q WHERE q.k = p.i) AS m, count(*) AS n "

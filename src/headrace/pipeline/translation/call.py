@@ -52,7 +52,7 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed: 
     if name in AGGREGATES:
         return aggregate(compiler, node, scope, Over())
     if name in _CLOCK_NAMES and not node.expressions:
-        return clock_time(compiler, node, is_date="dat" in name and "stamp" not in name)
+        return clock_time(compiler, node, Scope([]), is_date="dat" in name and "stamp" not in name)
     if name in _NONDETERMINISTIC and not node.expressions:
         return _NONDETERMINISTIC[name]
     if name in compiler.functions:
@@ -180,8 +180,11 @@ def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
     return call("trim", t.STRING, *values, parameters=(side,))
 
 
-def clock_time(compiler: Compiler, node: exp.Expr, *, is_date: bool) -> Typed:
+def clock_time(compiler: Compiler, node: exp.Expr, scope: Scope, *, is_date: bool) -> Typed:
     """Return the time of the run, or its date."""
+    column = exp.column("current_date" if is_date else "current_timestamp")
+    if scope.look_up([column.name], column) is not None:
+        raise unsupported(node, "it may mean the column of this name; use backticks")
     now = literal_micros(0, t.TIMESTAMP)
     if compiler.clock is Clock.RUNNING:
         now = Typed(sql_cast("NOW()", t.TIMESTAMP), t.TIMESTAMP)

@@ -232,7 +232,7 @@ class Expressions:
                 parts = [node.args.get(word) for word in words]
                 return call_entry(self, name, [p for p in parts if p], node, scope)
             case exp.CurrentTimestamp() | exp.CurrentDate():
-                return clock_time(self, node, is_date=isinstance(node, exp.CurrentDate))
+                return clock_time(self, node, scope, is_date=isinstance(node, exp.CurrentDate))
             case exp.Anonymous():
                 return named_call(self, node, scope)
             case exp.Filter() | exp.Window() | exp.WithinGroup():

@@ -116,6 +116,12 @@ def _check_names(tree: exp.Expr, sql: str) -> None:
         start = name.meta.get("start")
         if start is not None and sql[start : start + 1] in {"'", '"'}:
             raise wrong(name, "a string is not a name; use backticks")
+        if not name.name.isascii():
+            if not name.args.get("quoted"):
+                raise wrong(name, "a name with letters beyond ASCII needs backticks")
+            if name.name.casefold() != name.name.lower():
+                reason = "the catalogue has no names with letters that have two small forms"
+                raise unsupported(name, reason)
 
 
 class _Queries:

@@ -162,6 +162,7 @@ _WORDS = {
 _SEPARATORS = frozenset(
     {",", *(word for forms in _WORDS.values() for f in forms for word in f.split())}
 )
+_IN_SELECT = [TokenType.IN, TokenType.L_PAREN, TokenType.SELECT, TokenType.STRING]
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
@@ -174,6 +175,9 @@ def _why_rejected(sql: str, tokens: Sequence[Token], place: int) -> str | None:
         return "Spark has no hexadecimal numbers"
     if first.token_type in {TokenType.ISNULL, TokenType.NOTNULL} and not is_call:
         return f"Spark has no {first.text} after a value"
+    kinds = [token.token_type for token in tokens[place : place + 5]]
+    if kinds[:4] == _IN_SELECT and kinds[4:] in ([TokenType.R_PAREN], [TokenType.COMMA]):
+        return "Spark reads SELECT before a string here as the name of a type"
     forms = _WORDS.get(first.text.upper()) if is_call else None
     if forms is None or first.token_type is TokenType.IDENTIFIER:
         return None
