@@ -72,7 +72,7 @@ SUBROOM_STEPS: Mapping[str, tuple[frozenset[str], ...]] = {
                 " time_cast type_rule typed"
             ),
             "kernels",
-            "java_number kernel number_format session zone",
+            "java_number kernel number_format translated_session zone",
         )
     ),
 }

@@ -3,7 +3,7 @@
 from datafusion import SessionContext
 from datafusion.substrait import Consumer, Producer, Serde
 
-from headrace.pipeline.analysis.session import Planned
+from headrace.pipeline.analysis.planning_session import Planned
 from headrace.pipeline.analysis.substrait import plan_bytes
 
 _MAX_READINGS = 50

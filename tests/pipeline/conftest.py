@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from examples.tpch.lake import make_lake
-from headrace.pipeline.analysis.session import Planned, PlanningSession
+from headrace.pipeline.analysis.planning_session import Planned, PlanningSession
 from tests.pipeline.canonical import check_canonical
 from tests.pipeline.shop import write_shop
 

@@ -12,8 +12,8 @@ from sqlglot import exp
 from headrace.errors import FunctionChangedError, FunctionMissingError, InvalidFunctionError
 from headrace.pipeline import Project, function
 from headrace.pipeline.analysis.numeric import Kinds
+from headrace.pipeline.analysis.planning_session import PlanningSession
 from headrace.pipeline.analysis.query import parse_query
-from headrace.pipeline.analysis.session import PlanningSession
 from headrace.pipeline.analysis.translate import translate
 from headrace.pipeline.functions.catalog import project_catalog, standard_catalog
 from headrace.pipeline.project.setting import Settings

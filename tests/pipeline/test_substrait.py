@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from substrait.algebra_pb2 import SortField
 from substrait.plan_pb2 import Plan
 
-from headrace.pipeline.analysis.session import Planned, planning_context
+from headrace.pipeline.analysis.planning_session import Planned, planning_context
 from headrace.pipeline.analysis.substrait import UnknownFieldError, canonical_plan, plan_bytes
 from headrace.pipeline.project.setting import Settings
 from tests.pipeline.canonical import check_canonical

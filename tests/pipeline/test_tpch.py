@@ -13,7 +13,7 @@ from datafusion.substrait import Consumer, Serde
 
 from headrace.pipeline import Bundle, Project, ScanUnit, decode_bundle
 from headrace.pipeline.analysis.dialect import DataFusion
-from headrace.pipeline.analysis.session import planning_context
+from headrace.pipeline.analysis.planning_session import planning_context
 from headrace.pipeline.translation.kernel import kernels_in
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.syntax import SparkText

@@ -10,7 +10,7 @@ from datafusion import DataFrame, SessionContext
 from datafusion.substrait import Consumer, Producer, Serde
 from sqlglot import exp
 
-from headrace.pipeline.analysis.session import planning_context, register_function
+from headrace.pipeline.analysis.planning_session import planning_context, register_function
 from headrace.pipeline.analysis.substrait import canonical_plan, plan_bytes
 from headrace.pipeline.arrow_ddl import spark_schema, spark_type, type_text
 from headrace.pipeline.functions.catalog import standard_catalog

@@ -13,10 +13,10 @@ from sqlglot import exp
 from headrace.expr.node import Predicate
 from headrace.pipeline.analysis.lineage import Lineage
 from headrace.pipeline.analysis.numeric import Kinds
+from headrace.pipeline.analysis.plan_reader import PlanReader
+from headrace.pipeline.analysis.planning_session import Planned, PlanningSession, Unplannable
 from headrace.pipeline.analysis.pruning import Pruner
 from headrace.pipeline.analysis.query import Query
-from headrace.pipeline.analysis.reader import PlanReader
-from headrace.pipeline.analysis.session import Planned, PlanningSession, Unplannable
 from headrace.pipeline.analysis.substrait import plan_bytes
 from headrace.pipeline.analysis.translate import Untranslatable, output_names, translate
 from headrace.pipeline.analysis.trust import QueryFacts, untrusted_columns

@@ -8,7 +8,7 @@ import msgspec
 from substrait.algebra_pb2 import Expression
 from substrait.type_pb2 import Type
 
-from headrace.pipeline.analysis.expression import children, field_index, subplans
+from headrace.pipeline.analysis.plan_expression import children, field_index, subplans
 
 _INTEGERS = frozenset({"i8", "i16", "i32", "i64"})
 """Substrait's names for the integer types."""

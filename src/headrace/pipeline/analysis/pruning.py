@@ -22,14 +22,14 @@ from headrace.expr.node import (
     Predicate,
     StartsWith,
 )
-from headrace.pipeline.analysis.expression import (
+from headrace.pipeline.analysis.flow import Scan
+from headrace.pipeline.analysis.plan_expression import (
     ExpressionReader,
     UnknownLiteralError,
     children,
     field_index,
     literal_value,
 )
-from headrace.pipeline.analysis.flow import Scan
 
 _OPERATORS = {
     "equal": CompareOp.EQ,

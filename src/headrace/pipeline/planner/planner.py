@@ -16,8 +16,8 @@ from headrace.pipeline.analysis.depth import deep_nesting
 from headrace.pipeline.analysis.graph import topological_order
 from headrace.pipeline.analysis.lint import Hazard, is_order_free
 from headrace.pipeline.analysis.naming import Naming, combine_namings
+from headrace.pipeline.analysis.planning_session import PlanningSession
 from headrace.pipeline.analysis.query import Query, parse_query
-from headrace.pipeline.analysis.session import PlanningSession
 from headrace.pipeline.analysis.substrait import plan_digest
 from headrace.pipeline.analysis.trust import QueryFacts
 from headrace.pipeline.arrow_ddl import schema_text

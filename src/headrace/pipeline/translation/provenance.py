@@ -27,9 +27,9 @@ RUNNER_MODULES = (
     "headrace.pipeline.runners.datafusion.table",
     "headrace.pipeline.functions.computation",
     "headrace.pipeline.analysis.group_function",
-    "headrace.pipeline.analysis.session",
+    "headrace.pipeline.analysis.planning_session",
     "headrace.pipeline.output.merge",
-    "headrace.pipeline.translation.session",
+    "headrace.pipeline.translation.translated_session",
     "headrace.pipeline.translation.table_call",
 )
 """The modules that run a query, besides its kernels."""

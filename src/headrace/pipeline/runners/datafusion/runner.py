@@ -21,8 +21,8 @@ from headrace.errors import (
     ViewRefusedError,
     ViewUnplannedError,
 )
+from headrace.pipeline.analysis.planning_session import planning_context, register_function
 from headrace.pipeline.analysis.query import parse_query
-from headrace.pipeline.analysis.session import planning_context, register_function
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.merge import merge_embedded

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 
 from headrace import wiring
 from headrace.errors import HeadraceError
-from headrace.pipeline.analysis.session import folded
+from headrace.pipeline.analysis.planning_session import folded
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.rows.option import RowOptions
 from headrace.table import Snapshot

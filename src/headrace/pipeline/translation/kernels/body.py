@@ -10,7 +10,7 @@ import pyarrow as pa
 from datafusion import SessionContext, udf
 
 from headrace.pipeline.translation.kernel import kernels_in, parse_kernel
-from headrace.pipeline.translation.session import translated_session
+from headrace.pipeline.translation.translated_session import translated_session
 
 VARIABLE, CAPTURED = "v", "c"
 """The name prefixes of a body's columns: its parameters, and its captured values."""

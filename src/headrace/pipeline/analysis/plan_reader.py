@@ -20,7 +20,6 @@ from substrait.algebra_pb2 import (
 )
 from substrait.plan_pb2 import Plan
 
-from headrace.pipeline.analysis.expression import ExpressionReader, children, field_index, subplans
 from headrace.pipeline.analysis.flow import Column, Rows, Scan, kind_of, onto_scan, type_of
 from headrace.pipeline.analysis.lineage import (
     AggregateLineage,
@@ -31,6 +30,12 @@ from headrace.pipeline.analysis.lineage import (
     Lineage,
     ScanLineage,
     WindowLineage,
+)
+from headrace.pipeline.analysis.plan_expression import (
+    ExpressionReader,
+    children,
+    field_index,
+    subplans,
 )
 from headrace.pipeline.analysis.substrait import column_names
 from headrace.pipeline.functions.definition import plain_name

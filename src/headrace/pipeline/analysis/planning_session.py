@@ -18,7 +18,7 @@ from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.functions.definition import Function, FunctionKind
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.kernels.table import register_kernels
-from headrace.pipeline.translation.session import translated_session
+from headrace.pipeline.translation.translated_session import translated_session
 
 _MESSAGE_START = re.compile(
     r"(DataFusion error: )?(Error during planning|\w+ error): |(?=This feature|Not)"
