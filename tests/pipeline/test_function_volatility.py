@@ -14,6 +14,7 @@ from headrace.pipeline import Project, explain_change
 from headrace.pipeline.functions.catalog import standard_catalog
 from headrace.pipeline.functions.fingerprint import FunctionPart
 from headrace.pipeline.project.folder import read_functions
+from headrace.pipeline.runners.spark.arrow_function import arrow_kernel
 from tests.pipeline.function_changes.change import functions
 from tests.pipeline.shop import edit, write_shop
 
@@ -258,6 +259,22 @@ def write_local_package(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "local_lib", raising=False)
     return folder / "local_lib.py"
+
+
+def test_on_spark_a_function_reads_the_variables_that_its_fingerprint_covers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import os\n"
+    expression = "int(os.environ['HEADRACE_TEST_A']) + len(os.environ.get('HEADRACE_TEST_B', ''))"
+    (tmp_path / "functions.py").write_text(functions(code, expression))
+    monkeypatch.setenv("HEADRACE_TEST_A", "3")
+    monkeypatch.delenv("HEADRACE_TEST_B", raising=False)
+    catalog = read_functions(tmp_path)
+    assert catalog.part("points").variables == ("HEADRACE_TEST_A", "HEADRACE_TEST_B")
+    compute = arrow_kernel(catalog["points"], {"HEADRACE_TEST_A": "3", "HEADRACE_TEST_B": None})
+    monkeypatch.setenv("HEADRACE_TEST_A", "5")  # as another environment on a worker
+    monkeypatch.setenv("HEADRACE_TEST_B", "abc")
+    assert compute(pa.array([1])).to_pylist() == [3]
 
 
 def test_the_author_may_promise_what_the_source_does_not_prove(tmp_path: Path) -> None:

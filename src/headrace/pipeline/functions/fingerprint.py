@@ -18,7 +18,7 @@ import msgspec
 
 from headrace.errors import InvalidFunctionError
 from headrace.pipeline.functions.definition import Function, FunctionKind
-from headrace.pipeline.functions.follow import Follower
+from headrace.pipeline.functions.follow import VARIABLE, Follower
 from headrace.pipeline.functions.module import Module
 from headrace.pipeline.functions.resolution import Resolver
 
@@ -50,6 +50,12 @@ class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
             if name in fields or value  # earlier releases had only these fields
         }
         return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Return the environment variables that it reads."""
+        labels = (label for label in self.inputs if label.startswith(VARIABLE))
+        return tuple(label.removeprefix(VARIABLE) for label in labels)
 
     def why_run(self, name: str) -> str | None:
         """Return why views that use it must run every time; None if they need not."""

@@ -51,6 +51,8 @@ from headrace.pipeline.functions.standard_library import is_known, is_standard
 from headrace.pipeline.functions.syntax import Definition, digest_words
 from headrace.pipeline.functions.unversioned import digest_code, outside_imports
 
+VARIABLE = "environment variable "
+"""How the labels of environment variables start."""
 EVERY_PACKAGE = "every installed package"
 ON_IMPORT, ORDER, ALL = "(on import)", "(order)", "(all)"
 _MODULE_NAMES = frozenset(
@@ -375,7 +377,7 @@ class Follower:
         if dotted in ENVIRONMENT and literal is not None:
             value = os.environ.get(literal)
             digest = "not set" if value is None else sha256(os.fsencode(value)).hexdigest()
-            self.inputs[f"environment variable {literal}"] = digest
+            self.inputs[f"{VARIABLE}{literal}"] = digest
             return
         for fact, value in VALUES.items():
             if f"{dotted}.".startswith(f"{fact}."):

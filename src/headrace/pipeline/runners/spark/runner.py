@@ -114,7 +114,8 @@ class SparkRunner:
         catalog = self._context.catalog
         plans = (*task.inlined, task.plan)
         function_names = {name for plan in plans for name in plan.key.functions if name in catalog}
-        register_functions(session, (catalog[name] for name in sorted(function_names)))
+        functions = [catalog[name] for name in sorted(function_names)]
+        register_functions(session, functions, catalog=catalog)
         for unit in task.plan.units:
             self._source(session, unit).createOrReplaceTempView(unit.source)
         for name, result in task.upstream.items():
