@@ -6,7 +6,8 @@ counts, and is requested after the imports. Requests and bytes are taken from th
 Headrace's round trips are counted on another store that has no clock (`round_trip`).
 
 A scan of all files is compared with its two parts: a plain download, which repeats the requests
-that Headrace sent, all at once, and decodes nothing; and the same scan of a local disk.
+that Headrace sent, all at once, and decodes nothing; and the same scan of a local disk. It is also
+compared with a download that decodes the same columns with pyarrow on the same cores.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from benchmarks.parameter import Parameters
 from benchmarks.question import Ask, Question
 from benchmarks.remote_case import (
     CASES,
+    DECODE,
     DOWNLOAD,
     HEAD,
     LOCAL,
@@ -46,7 +48,7 @@ from benchmarks.truth import Truth
 
 RESULTS = ROOT / "benchmarks" / "results" / "remote"
 BUCKET = "bench"
-_AT_ONCE = 64
+AT_ONCE = 64
 _WORKER = "from benchmarks.remote import answer; answer()"
 _LATE = ("engines.arrow.columnar", "expr.bind", "expr.parse", "scan.arrow_files", "storage.cloud")
 
@@ -115,6 +117,22 @@ def deltalake_asks(case: str, uri: str, question: Question) -> Callable[[], Any]
 
 def plain_download(requests: list[Request], port: int) -> Callable[[], int]:
     """Repeat requests, many at once, and discard the responses."""
+    fetch = _fetcher(port)
+
+    async def download() -> int:
+        turn = asyncio.Semaphore(AT_ONCE)
+
+        async def get(request: Request) -> int:
+            async with turn:
+                return len(await fetch(request))
+
+        return sum(await asyncio.gather(*(get(r) for r in requests if r.size_bytes)))
+
+    return lambda: asyncio.run(download())
+
+
+def _fetcher(port: int) -> Callable[[Request], Any]:
+    """Return a coroutine that sends a request for an object and returns the content."""
     import obstore  # noqa: PLC0415
     from obstore.store import S3Store  # noqa: PLC0415
 
@@ -126,18 +144,12 @@ def plain_download(requests: list[Request], port: int) -> Callable[[], int]:
         client_options={"allow_http": True},
     )
 
-    async def fetch(request: Request, turn: asyncio.Semaphore) -> int:
-        async with turn:
-            content = await obstore.get_range_async(
-                store, request.path, start=request.start, length=request.size_bytes
-            )
-            return len(content)
+    async def fetch(request: Request) -> Any:
+        return await obstore.get_range_async(
+            store, request.path, start=request.start, length=request.size_bytes
+        )
 
-    async def download() -> int:
-        turn = asyncio.Semaphore(_AT_ONCE)
-        return sum(await asyncio.gather(*(fetch(r, turn) for r in requests if r.size_bytes)))
-
-    return lambda: asyncio.run(download())
+    return fetch
 
 
 def count_rounds(case: str, folder: Path) -> int:
@@ -157,6 +169,13 @@ def answer() -> None:
     if contestant == DOWNLOAD:
         requests = [Request(**fields) for fields in json.load(sys.stdin)]
         ask: Callable[[], Any] = plain_download(requests, int(port))
+    elif contestant == DECODE:
+        from benchmarks.plain_decode import PlainDecode  # noqa: PLC0415
+
+        requests = [Request(**fields) for fields in json.load(sys.stdin)]
+        [checkpoint] = Path(folder, "table", "_delta_log").glob("*.checkpoint.parquet")
+        decode, fetch = PlainDecode(checkpoint, requests), _fetcher(int(port))
+        ask = lambda: decode.run(fetch)  # noqa: E731
     else:
         truth = Truth.read(Path(folder))
         question = _question(case, folder, truth)
@@ -165,7 +184,7 @@ def answer() -> None:
     started, cpu_s = time.monotonic(), time.process_time()
     answered = ask()
     took = {"seconds": time.monotonic() - started, "cpu_s": time.process_time() - cpu_s}
-    if contestant == DOWNLOAD:
+    if contestant in {DOWNLOAD, DECODE}:
         if answered != sum(request.size_bytes for request in requests):
             raise SystemExit(f"{answered} bytes came")
     elif case == "snapshot":
@@ -274,7 +293,7 @@ def measure_cases(
         of_case = best[case.name] = {}
         for _ in range(repeats):
             requests: list[Request] = []
-            parts = (DOWNLOAD, LOCAL) if case.name == "all" else ()
+            parts = (DOWNLOAD, LOCAL, DECODE) if case.name == "all" else ()
             for contestant in (HEADRACE, DELTALAKE, *parts):
                 sample, sent = measure(contestant, case.name, folder, server, requests=requests)
                 requests = sent if contestant == HEADRACE else requests

@@ -69,10 +69,11 @@ def free_port() -> int:
 
 @contextmanager
 def moto(folder: Path) -> Iterator[str]:
-    """Run an S3 emulator."""
+    """Run an S3 emulator whose conditional writes are atomic."""
     port = free_port()
-    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1"]
-    with started([*command, "-p", str(port)], port, folder) as endpoint:
+    script = Path(__file__).with_name("atomic_moto.py")
+    command = [sys.executable, "-P", "-W", "ignore", str(script)]
+    with started([*command, "-H", "127.0.0.1", "-p", str(port)], port, folder) as endpoint:
         yield endpoint
 
 
