@@ -27,7 +27,9 @@ def table(tmp_path: Path) -> str:
 
 
 def test_a_state_is_synced_described_and_verified(table: str) -> None:
-    assert headrace("state", "describe", table).returncode != 0  # there is none yet
+    missing = headrace("state", "describe", table)
+    assert missing.returncode != 0
+    assert "has no state" in missing.stderr
     synced = facts("state", "sync", table)
     assert (synced["kind"], synced["num_files"]) == ("full", 3)
     DeltaTable(table).delete("id = 1")
@@ -82,3 +84,17 @@ def test_sql_about_a_delta_table_names_what_is_missing(table: str) -> None:
     result = headrace("sql", f"DESCRIBE INDEXTABLES STATE '{table}'")
     assert result.returncode != 0
     assert "NOT_INDEXTABLES" in result.stderr
+
+
+def test_a_state_is_kept_elsewhere(table: str, tmp_path: Path) -> None:
+    place = ("--state", str(tmp_path / "x" / ".." / "elsewhere"))
+    assert facts("state", "sync", table, *place)["num_files"] == 3
+    assert facts("state", "verify", table, *place)["live_files"] == 3
+    assert (tmp_path / "elsewhere" / "_last_checkpoint").exists()
+    assert not (Path(table) / "_headrace").exists()
+
+
+def test_an_indextables_table_has_nothing_to_sync(fixture_indextables: Path) -> None:
+    result = headrace("state", "sync", str(fixture_indextables / "02_five_appends"))
+    assert result.returncode != 0
+    assert "CHECKPOINT INDEXTABLES" in result.stderr

@@ -1,5 +1,6 @@
 """The options that several commands share, each defined once, and the parsers of their values."""
 
+import os
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -98,13 +99,20 @@ EngineName: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for tools.")]
 
 
-def open_table(table: str, storage_option: list[str] | None) -> Table:
+def open_table(table: str, storage_option: list[str] | None, *, state: str | None = None) -> Table:
     """Open a table with the store settings of the command line.
+
+    Args:
+        table: The address or path of the table.
+        storage_option: Settings of its store.
+        state: The address or path of its states, if they are elsewhere.
 
     Raises:
         InvalidArgumentError: as for `store_settings`.
     """
-    return Table(table, storage_options=store_settings(storage_option))
+    if state is not None and "://" not in state:
+        state = os.path.abspath(state)  # noqa: PTH100  (`Path` would keep `..`)
+    return Table(table, storage_options=store_settings(storage_option), state=state)
 
 
 def store_settings(storage_option: list[str] | None) -> dict[str, str] | None:

@@ -51,6 +51,14 @@ def state(  # noqa: PLR0913  (one parameter an option)
             "42, 2026-03-01, yesterday.",
         ),
     ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="FOLDER",
+            help="The folder of the states of a Delta table, if it is not _headrace in the table.",
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="clean: delete; without it, only list the files.")
     ] = False,
@@ -63,7 +71,7 @@ def state(  # noqa: PLR0913  (one parameter an option)
     """
     from headrace.maintain.setting import parse_settings  # noqa: PLC0415
 
-    opened = open_table(table, storage_option)
+    opened = open_table(table, storage_option, state=place)
     if verb is Verb.CHANGES:
         _changes(opened, since, as_json=as_json)
         return

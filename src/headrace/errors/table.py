@@ -231,12 +231,13 @@ class DowngradeRefusedError(TableError):
 
 
 class NotIndexTablesError(TableError):
-    """A command for IndexTables logs was used on a table without such a log."""
+    """A command for IndexTables logs or states was used on a table without them."""
 
     code = "NOT_INDEXTABLES"
 
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, has_delta_log: bool = False) -> None:
         self.table = table
-        super().__init__(
-            f"{table}: there is no _transaction_log here; name the folder of an IndexTables table"
-        )
+        reason = "there is no _transaction_log here; name the folder of an IndexTables table"
+        if has_delta_log:
+            reason = "this Delta table has no state; write one with `headrace state sync`"
+        super().__init__(f"{table}: {reason}")

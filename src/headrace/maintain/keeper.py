@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from headrace.errors import NotIndexTablesError
+from headrace.errors import InvalidArgumentError, NotIndexTablesError
 from headrace.log.name import LOG_DIRECTORY
 from headrace.maintain.base import Base, Layout, newest_state, read_base, require_base
 from headrace.maintain.build import Build, Change
@@ -75,8 +75,11 @@ class StateKeeper:
 
         Raises:
             InvalidTableError: the newest commit file is gone.
-            NotIndexTablesError: never for a Delta table; an IndexTables table needs no sync.
+            InvalidArgumentError: it is an IndexTables table, whose states are its log.
         """
+        if self.home.kind is HomeKind.INDEXTABLES:
+            reason = f"{self._log.root} is an IndexTables table: run CHECKPOINT INDEXTABLES instead"
+            raise InvalidArgumentError(argument="table", reason=reason)
         return sync(
             self._log,
             self._store,
@@ -167,7 +170,7 @@ class StateKeeper:
             return require_base(read_base(self._store, self.home), table=self._store.root)
         state = newest_state(self._store, self.home)
         if state is None:
-            raise NotIndexTablesError(table=self._store.root)
+            raise NotIndexTablesError(table=self._log.root, has_delta_log=self._has_delta_log())
         return Base(
             version=state.state_version,
             state=state,
