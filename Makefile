@@ -48,7 +48,7 @@ kill-soak: $(READY)  ## kill a pipeline run 20 times on each runner and compare 
 	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --log-cli-level INFO
 
 conformance-remote: $(READY)  ## the rows and files of real tables on emulators of object stores (many minutes)
-	HEADRACE_BUILD_EMULATORS=1 $(BIN)/pytest -q tests/storage/test_web.py
+	$(BIN)/pytest -q tests/storage/test_web.py
 	HEADRACE_CONFORMANCE_STEP=1 $(BIN)/pytest -n 2 -q tests/conformance/test_remote.py
 
 spark-remote: $(READY)  ## Spark's own file system for S3 over an emulator (downloads 700 MB; minutes)

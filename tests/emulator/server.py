@@ -141,15 +141,10 @@ def fake_gcs(folder: Path) -> Iterator[str]:
 
 @cache
 def fake_gcs_binary() -> Path:
-    """Return the path of the server, building it with Go if `HEADRACE_BUILD_EMULATORS` is set.
-
-    Building takes minutes of all cores, so that it is not a part of `make test`.
-    """
+    """Return the path of the server, building it with Go the first time."""
     binary = cache_folder() / "fake-gcs-server"
     with _one_process_installs(binary.name):
         if not binary.exists():
-            if "HEADRACE_BUILD_EMULATORS" not in os.environ:
-                raise UnavailableError("fake-gcs-server: `make conformance-remote` builds it")
             _build_fake_gcs(binary)
     return binary
 

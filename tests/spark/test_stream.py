@@ -140,9 +140,9 @@ def test_an_unfinished_first_micro_batch_is_repeated_unchanged(
     assert ids_in(session, tmp_path) == [*expected, 8, 9]
 
 
-@pytest.mark.timeout(900)  # starts three sessions, one after the other
+@pytest.mark.timeout(900)  # starts four sessions, one after the other
 def test_no_row_is_lost_or_duplicated_when_a_stream_is_killed(tmp_path: Path) -> None:
-    outcome = soak(tmp_path, kills=2, seed=7)  # `make spark-soak` kills it 20 times
+    outcome = soak(tmp_path, kills=3, seed=7)  # `make spark-soak` kills it 20 times
     assert (outcome.lost, outcome.doubled) == ([], [])
     assert outcome.batches >= 2
     assert outcome.rows > 0

@@ -73,14 +73,14 @@ def check_same(remote: Table, lake: Path) -> None:
     assert remote.snapshot(1).version == 1
 
 
-@pytest.mark.timeout(1800)  # `make conformance-remote` builds the emulator with Go
+@pytest.mark.timeout(1800)  # the first run builds the emulator with Go
 def test_a_table_is_read_from_google_cloud_storage(gcs: Place, lake: Path) -> None:
     uri = gcs.upload(lake / "events", "events")
     check_same(Table(uri, storage_options=gcs.options), lake)
 
 
 def test_a_table_is_read_through_the_interface_of_google_cloud_storage(lake: Path) -> None:
-    """The bucket has the same listings and ranges; no emulator needs to be built for it."""
+    """The bucket has the same listings and ranges, and needs no Go to be built."""
     files = {
         file.relative_to(lake).as_posix(): file.read_bytes()
         for file in (lake / "events").rglob("*")
