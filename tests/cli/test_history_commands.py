@@ -92,6 +92,8 @@ def test_wrong_arguments_are_a_request_error(table: str, words: list[str]) -> No
     result = headrace("changes", table, *words)
     assert result.returncode == 2
     assert result.stdout == ""
+    if words[0] == "--since":
+        assert result.stderr.startswith("error INVALID_ARGUMENT: --since: ")
 
 
 @pytest.mark.parametrize("words", [[], ["--rows"]], ids=str)

@@ -110,7 +110,8 @@ def test_functions_are_listed_with_their_signatures(project: str) -> None:
         (("lineage", "nothing", "{project}"), "INVALID_ARGUMENT", 2),
         (("init", "{project}"), "INVALID_ARGUMENT", 2),
         (("init", ""), "INVALID_ARGUMENT", 2),
-        (("init", "{project}/headrace.toml"), "OUTPUT_FAILED", 5),
+        (("init", "{project}/headrace.toml"), "INVALID_ARGUMENT", 2),
+        (("init", "{project}/headrace.toml/below"), "INVALID_ARGUMENT", 2),
     ],
 )
 def test_an_error_has_its_code_and_status(

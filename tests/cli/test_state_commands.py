@@ -64,9 +64,23 @@ def test_a_compaction_reports_whether_there_was_anything_to_do(table: str) -> No
     assert facts("state", "compact", table) == {"status": "clean already"}
 
 
+def test_facts_are_printed_without_absent_values(table: str) -> None:
+    printed = headrace("state", "sync", table).stdout
+    assert "commits_read: 0\n" in printed
+    planned = headrace("state", "clean", table).stdout
+    assert "retained: 2\n" in planned
+    assert "dry_run: yes\n" in planned
+    assert "states: none\n" in planned
+    for absent in ("None", "()", "[]", "reason"):
+        assert absent not in printed + planned
+
+
 def test_changes_start_after_a_version_or_at_a_time(table: str) -> None:
     after = facts("state", "changes", table, "--since", "1")
     assert [change["version"] for change in after] == [2]
+    assert facts("state", "changes", table, "--since", "2") == []
+    beyond = headrace("state", "changes", table, "--since", "3")
+    assert beyond.stderr.startswith("error INVALID_ARGUMENT: --since: ")
     recent = facts("state", "changes", table, "--since", "yesterday")
     assert [change["version"] for change in recent] == [0, 1, 2]
     missing = headrace("state", "changes", table)

@@ -22,6 +22,9 @@ from headrace.rows.option import RowOptions
 from headrace.scan.changes import Changes
 from headrace.table import RecordBatchReader, Table
 
+_OPTIONS = {"start": "--since", "end": "--until"}
+"""The options by the arguments of `Table.changes`."""
+
 _SHOWN = ("version", "kind", "size_bytes", "path")
 
 
@@ -101,11 +104,15 @@ def changes(  # noqa: PLR0913  (one parameter an option)
         reader = _followed(source, ranges, row_arguments if rows else None, output_format)
     else:
         start, end = parse_moment(since or "0"), None if until is None else parse_moment(until)
-        reader = (
-            source.change_rows(start, end, log_tail=log_tail, **row_arguments)
-            if rows
-            else _files(source.changes(start, end, log_tail=log_tail), output_format)
-        )
+        try:
+            reader = (
+                source.change_rows(start, end, log_tail=log_tail, **row_arguments)
+                if rows
+                else _files(source.changes(start, end, log_tail=log_tail), output_format)
+            )
+        except InvalidArgumentError as error:
+            argument = _OPTIONS.get(error.argument, error.argument)
+            raise InvalidArgumentError(argument=argument, reason=error.reason) from error
     with reader:
         write_rows(reader, output_format)
 

@@ -51,6 +51,14 @@ OtherEngine = Annotated[
         help="Replay on a different runner: spark or datafusion.",
     ),
 ]
+LastEngine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="The runner: spark or datafusion; by default that of the view's last run.",
+    ),
+]
 
 
 def run(  # noqa: PLR0913  (one parameter an option)
@@ -174,7 +182,7 @@ def why(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="The name of the view.")],
     project: ProjectFolder = ".",
     *,
-    engine: OtherEngine = None,
+    engine: LastEngine = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain why a view would run or be skipped: what changed since its last run.

@@ -182,10 +182,11 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
     action = "removed" if apply else "would remove"
     console = plain_console()
     for table in vacuumed:
+        noun = "version" if len(table.kept_versions) == 1 else "versions"
         versions = ", ".join(map(str, table.kept_versions)) or "none"
         console.print(
-            f"{table.table}: {action} {counted(len(table.files), 'file')} "
-            f"(kept versions: {versions})"
+            f"{table.table}: {action} {counted(len(table.files), 'file')}; "
+            f"{noun} needed by runs: {versions}"
         )
         for file in table.files:
             console.print(f"  {file}")

@@ -119,9 +119,9 @@ def _changes(table: Any, since: str | None, *, as_json: bool) -> None:
         reason = "give the version after which to start, or a time"
         raise InvalidArgumentError(argument="--since", reason=reason)
     moment = parse_moment(since)
-    changes = table.changes(moment + 1 if isinstance(moment, int) else moment)
+    changes = _changes_after(table, moment)
     if as_json:
-        print_json(list(changes))
+        print_json(changes)
         return
     grid = make_grid("version", "change", "size", "path")
     for change in changes:
@@ -129,10 +129,28 @@ def _changes(table: Any, since: str | None, *, as_json: bool) -> None:
     print_grid(grid)
 
 
+def _changes_after(table: Any, moment: int | str) -> list[Any]:
+    """Return the changes after a version, none if it is the newest, or from a time on."""
+    if isinstance(moment, str):
+        return list(table.changes(moment))
+    newest = table.snapshot().version
+    if moment > newest:
+        reason = f"it must be between 0 and {newest}"
+        raise InvalidArgumentError(argument="--since", reason=reason)
+    return [] if moment == newest else list(table.changes(moment + 1))
+
+
 def _render(facts: dict[str, Any]) -> None:
+    """Print one fact per line, without those that have no value."""
     console = plain_console()
     for name, value in facts.items():
-        if isinstance(value, list) and value:
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            console.print(f"{name}: {'yes' if value else 'no'}")
+        elif isinstance(value, (list, tuple)) and all(isinstance(item, int) for item in value):
+            console.print(f"{name}: {', '.join(map(str, value)) or 'none'}")
+        elif isinstance(value, (list, tuple)):
             console.print(f"{name}:")
             for item in value:
                 console.print(f"  {item}")

@@ -149,5 +149,6 @@ class StatementSyntaxError(RequestError):
         self.position = position
         super().__init__(
             f"cannot parse {statement!r} at character {position}: expected {expected}, found "
-            f"{found}; see the guide to SQL for the grammar"
+            f"{found}; the guide to maintaining a state lists the "
+            "statements"
         )

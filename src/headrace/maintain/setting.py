@@ -152,7 +152,8 @@ def parse_settings(
         try:
             msgspec.convert({name: _lowered(name, value)}, type=StateSettings, strict=False)
         except msgspec.ValidationError as error:
-            raise InvalidArgumentError(argument=name, reason=f"{value!r}: {error}") from error
+            reason = f"{value!r}: {str(error).partition(' - at ')[0].replace('`', '')}"
+            raise InvalidArgumentError(argument=name, reason=reason) from error
         merged[name] = _lowered(name, value)
     return msgspec.convert(merged, type=StateSettings, strict=False)
 

@@ -23,8 +23,13 @@ def write_project(folder: Path) -> list[Path]:
     """Write a new project into a folder, and return its files.
 
     Raises:
-        InvalidArgumentError: the folder has a project, or a file that would be overwritten.
+        InvalidArgumentError: the folder is a file, or has a project or a file that would be
+            overwritten.
     """
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            reason = f"{place} is a file; name a folder"
+            raise InvalidArgumentError(argument=str(folder), reason=reason)
     if (folder / MANIFEST).exists():
         reason = f"it already has a project ({folder / MANIFEST})"
         raise InvalidArgumentError(argument=str(folder), reason=reason)
