@@ -185,6 +185,8 @@ REFUSED = [
         "(SELECT 1 AS z, count(*) AS n FROM extreme q WHERE q.k = p.i) q WHERE q.z = 1"
     ),
     "SELECT count(*) AS n FROM everyday WHERE k > 100 GROUP BY GROUPING SETS (())",
+    "SELECT 1 | 2 & 4 AS a",
+    "SELECT k FROM everyday WHERE y < 2 | 1 << 1",
     "SELECT x FROM VALUES (1, 1), (2, 1) AS t(x, all) GROUP BY all",
     "SELECT current_date FROM (SELECT k AS current_date FROM everyday) t",
     "SELECT x, all FROM VALUES (1, 2), (2, 1) AS t(x, all) ORDER BY all",

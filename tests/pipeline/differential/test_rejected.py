@@ -42,6 +42,11 @@ REJECTED = [
     "SELECT OVERLAY(s PLACING 'x', 2) AS a FROM everyday",
     "SELECT :k AS a FROM everyday",
     "SELECT ? AS a FROM everyday",
+    # the order of operators
+    "SELECT 'x' || 1 + 2 AS a",
+    "SELECT k IN (1, 2) = true AS a FROM everyday",
+    "SELECT true = k < 2 AS a FROM everyday",
+    "SELECT b IS TRUE = true AS a FROM everyday",
     # conditions
     "SELECT k FROM everyday WHERE NULL",
     "SELECT k FROM everyday WHERE (NULL)",

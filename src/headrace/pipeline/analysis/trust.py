@@ -14,6 +14,7 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.analysis.volatile import is_clock
+from headrace.pipeline.translation.closed_syntax import reads_differently
 from headrace.pipeline.translation.generator import GENERATORS
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -102,6 +103,9 @@ def untrusted_columns(queries: Sequence[QueryFacts]) -> frozenset[str]:
 
 
 def _untrusted_constant(nodes: Sequence[exp.Expr]) -> str | None:
+    for node in nodes:
+        if reads_differently(node):
+            return node.sql(dialect="spark")
     for node in _constants(nodes):
         if not _is_trusted(node):
             return node.sql(dialect="spark")

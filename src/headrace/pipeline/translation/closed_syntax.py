@@ -131,6 +131,8 @@ def check_syntax(tree: exp.Expr) -> None:
                 word = part.strip("_").replace("_", " ")
                 raise unsupported(node, f"the catalogue has no {type(node).__name__} with {word}")
         _check_form(node)
+        if reads_differently(node):
+            raise unsupported(node, "Spark reads the operators in another order: add parentheses")
         waiting += node.iter_expressions()
 
 
@@ -159,6 +161,47 @@ def _check_types(node: exp.DataType) -> None:
         text = written.text.upper()
         if text not in _PLAIN_TYPES and not _SIZED_TYPE.fullmatch(text):
             raise wrong(part, f"{written.text} is no type of Spark")
+
+
+_PREDICATE, _COMPARISON = 9, 8
+_LEVELS: dict[type[exp.Expr], int] = {
+    **dict.fromkeys((exp.Neg, exp.BitwiseNot), 1),
+    **dict.fromkeys((exp.Mul, exp.Div, exp.Mod, exp.IntDiv), 2),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.DPipe), 3),
+    **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), 4),
+    exp.BitwiseAnd: 5,
+    exp.BitwiseXor: 6,
+    exp.BitwiseOr: 7,
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _COMPARISON),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Is), _PREDICATE),
+    **dict.fromkeys((exp.Like, exp.ILike, exp.RegexpLike, exp.Escape), _PREDICATE),
+    exp.Not: 10,
+    exp.And: 11,
+    exp.Or: 12,
+}
+"""How tightly Spark binds each operator; a lower level binds more tightly."""
+
+
+def reads_differently(node: exp.Expr) -> bool:
+    """Return whether Spark would connect an operator to other operands than the parser did.
+
+    A tree in which no operand binds less tightly than its operator allows is the tree of Spark.
+    """
+    level = _LEVELS.get(type(node))
+    if level is None or isinstance(node, exp.Escape):
+        return False
+    left, right = level, level - 1
+    if level == _PREDICATE:
+        is_word = not isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)
+        left = right = _COMPARISON if is_word else _COMPARISON - 1
+        right = 0 if isinstance(node, exp.Is) else right
+    return _level(node.this) > left or any(
+        _level(node.args.get(part)) > right for part in ("expression", "low", "high")
+    )
+
+
+def _level(node: object) -> int:
+    return _LEVELS.get(type(node), 0) if isinstance(node, exp.Expr) else 0
 
 
 def _check_form(node: exp.Expr) -> None:

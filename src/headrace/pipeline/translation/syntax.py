@@ -163,6 +163,10 @@ _SEPARATORS = frozenset(
     {",", *(word for forms in _WORDS.values() for f in forms for word in f.split())}
 )
 _IN_SELECT = [TokenType.IN, TokenType.L_PAREN, TokenType.SELECT, TokenType.STRING]
+_COMPARISONS = frozenset(
+    {TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE}
+    | {TokenType.NULLSAFE_EQ}
+)
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
@@ -178,6 +182,10 @@ def _why_rejected(sql: str, tokens: Sequence[Token], place: int) -> str | None:
     kinds = [token.token_type for token in tokens[place : place + 5]]
     if kinds[:4] == _IN_SELECT and kinds[4:] in ([TokenType.R_PAREN], [TokenType.COMMA]):
         return "Spark reads SELECT before a string here as the name of a type"
+    if kinds[:1] == [TokenType.IS]:
+        after_test = kinds[3:4] if kinds[1:2] == [TokenType.NOT] else kinds[2:3]
+        if after_test and after_test[0] in _COMPARISONS:
+            return "Spark compares no IS without parentheses"
     forms = _WORDS.get(first.text.upper()) if is_call else None
     if forms is None or first.token_type is TokenType.IDENTIFIER:
         return None
