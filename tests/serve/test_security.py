@@ -363,3 +363,17 @@ def test_paths_that_only_look_suspicious_are_served(start: Start, tmp_path: Path
     response = get(server, params={"table": "lake/events", "columns": "path"})
     paths = [json.loads(line).get("path") for line in response.text.splitlines()]
     assert sorted(paths[:-1]) == sorted(names)
+
+
+def test_an_address_in_use_is_named_with_its_option(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for option, listen in (("--flight-listen", "127.0.0.1:0"), ("--listen", address)):
+            flight_address = address if option == "--flight-listen" else "127.0.0.1:0"
+            settings = ServerSettings(
+                roots=(f"a={tmp_path}",), listen=listen, flight_listen=flight_address
+            )
+            with pytest.raises(
+                InvalidArgumentError, match=f"^{option}: {address}: Address already in use; free it"
+            ):
+                RunningServer(settings)

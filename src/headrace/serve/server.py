@@ -58,6 +58,7 @@ class RunningServer:
         )
         tls = settings.read_tls()
         scheme = "grpc" if tls is None else "grpc+tls"
+        _check_free(settings.flight_address, argument="--flight-listen")
         try:
             self._flight = FlightEndpoint(
                 f"{scheme}://{settings.flight_address}", self.service, tls=tls
@@ -230,7 +231,20 @@ def _set_up_logging(settings: ServerSettings) -> None:
     access.addHandler(logging.StreamHandler())
 
 
+def _check_free(address: ListenAddress, *, argument: str) -> None:
+    """Bind an address and release it again, because Flight does not say why it cannot.
+
+    Raises:
+        InvalidArgumentError: the address cannot be bound.
+    """
+    _bind(address, argument=argument, shared=False).close()
+
+
 def _listen(address: ListenAddress, *, shared: bool) -> socket.socket:
+    return _bind(address, argument="--listen", shared=shared)
+
+
+def _bind(address: ListenAddress, *, argument: str, shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -240,5 +254,6 @@ def _listen(address: ListenAddress, *, shared: bool) -> socket.socket:
         listening.bind((address.host, address.port))
     except OSError as error:
         listening.close()
-        raise InvalidArgumentError(argument="--listen", reason=f"{address}: {error}") from error
+        reason = f"{address}: {error.strerror}; free it, or listen at another address"
+        raise InvalidArgumentError(argument=argument, reason=reason) from error
     return listening
