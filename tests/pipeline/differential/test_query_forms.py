@@ -152,6 +152,7 @@ EQUAL = {
     "conditions": [
         "SELECT k, w IS DISTINCT FROM s AS a, d IS DISTINCT FROM -0.0D AS c FROM extreme",
         "SELECT k FROM everyday WHERE i IS DISTINCT FROM NULL AND w IS DISTINCT FROM 'b'",
+        "SELECT dt - INTERVAL 1 DAY 2 HOURS * 2 AS a, k = 1 IS NULL AS c FROM everyday",
         (
             "SELECT k, s LIKE ANY ('a%', '%c') AS a, s NOT LIKE ANY ('a%', '%c') AS c, "
             "s ILIKE ALL ('a%', '%c%') AS e, s NOT LIKE ALL ('a%', '_') AS f, "

@@ -201,6 +201,8 @@ def reads_differently(node: exp.Expr) -> bool:
 
 
 def _level(node: object) -> int:
+    if isinstance(node, exp.Add) and all(isinstance(p, exp.Interval) for p in node.flatten()):
+        return 0  # `INTERVAL 1 DAY 2 HOURS`
     return _LEVELS.get(type(node), 0) if isinstance(node, exp.Expr) else 0
 
 
