@@ -82,7 +82,7 @@ def test_a_lake_with_a_checksum_is_the_same_lake(tmp_path: Path) -> None:
     plain = open_lake(SMALL, below=tmp_path)
     summed = open_lake(replace(SMALL, checksum=Checksum.NEWEST), below=tmp_path)
     assert summed.truth.live == plain.truth.live
-    assert headrace.Table(summed.table).snapshot().state.checksum is not None
+    assert headrace.Table(summed.table).snapshot().table_version.checksum is not None
 
 
 def test_a_lake_is_created_once(tmp_path: Path) -> None:

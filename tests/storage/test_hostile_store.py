@@ -1,11 +1,13 @@
 """More ways in which stores and networks fail: each is a typed error, soon, without secrets."""
 
 import asyncio
+import os
 import ssl
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -243,3 +245,18 @@ def test_a_cancelled_request_gives_its_slot_to_the_next_one() -> None:
         return reached == ["c"]
 
     assert asyncio.run(wait())
+
+
+def test_a_process_forked_after_a_request_gets_an_error_instead_of_waiting() -> None:
+    with sabotaged(always(Answer(200, b"x"))) as server:
+        store = open_store("s3://lake/t", options=s3_options(server.endpoint))
+        assert store.read("x") == b"x"
+        child = os.fork()
+        if not child:
+            with suppress(StoreFailedError):
+                store.read("x")
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+        assert store.read("x") == b"x"

@@ -1,7 +1,7 @@
 """A store for S3, Azure Blob Storage and Google Cloud Storage, built on obstore.
 
-The client is created on the first request, in the process that sends it: a store that was pickled
-or forked gets its own client. Errors are typed and contain no secrets.
+The client is created on the first request, in the process that sends it: a store that was pickled,
+or forked before any request, gets its own client. Errors are typed and contain no secrets.
 """
 
 import asyncio

@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from contextvars import Context
 from typing import Any, TypeVar
 
+from headrace.errors import StoreFailedError
 from headrace.storage.call import current_call
 
 T = TypeVar("T")
@@ -134,10 +135,21 @@ _LOOPS: dict[int, RequestLoop] = {}
 
 
 def request_loop() -> RequestLoop:
-    """Return the loop of this process; a forked process gets its own."""
+    """Return the loop of this process.
+
+    Raises:
+        StoreFailedError: this process was forked from one that has sent requests. The threads of
+            the client do not exist here, so no request would ever be answered.
+    """
     process = os.getpid()
     loop = _LOOPS.get(process)
     if loop is None:
+        if _LOOPS:
+            reason = (
+                "this process was forked after its parent had used a store; start it with the "
+                "method spawn or forkserver"
+            )
+            raise StoreFailedError(path="", reason=reason, transient=False)
         with _LOCK:
             loop = _LOOPS.setdefault(process, _LOOPS.get(process) or RequestLoop())
     return loop
