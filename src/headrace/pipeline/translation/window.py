@@ -34,7 +34,7 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         over = msgspec.structs.replace(over, distinct=True)
         arguments = list(arguments[0].expressions)
-    if not arguments:
+    if not arguments and node.name.casefold() == "count":
         raise wrong(node, "it takes at least one argument")
     if [type(argument) for argument in arguments] == [exp.Star]:
         if over.distinct:
