@@ -48,8 +48,9 @@
     │   ├── ObjectChangedError         OBJECT_CHANGED
     │   ├── ObjectTooShortError        OBJECT_TOO_SHORT
     │   ├── StoreFailedError           STORE_FAILED
-    │   ├── StoreThrottledError        STORE_THROTTLED
-    │   ├── StoreFullError             STORE_FULL
+    │   │   ├── RangeIgnoredError      the server ignores ranges
+    │   │   ├── StoreThrottledError    STORE_THROTTLED
+    │   │   └── StoreFullError         STORE_FULL
     │   ├── BucketNotFoundError        BUCKET_NOT_FOUND
     │   ├── AccessDeniedError          ACCESS_DENIED
     │   ├── CredentialError            CREDENTIAL
@@ -227,6 +228,7 @@ from headrace.errors.storage import (
     ObjectNotFoundError,
     ObjectTooShortError,
     OutputFailedError,
+    RangeIgnoredError,
     ReadOnlyStoreError,
     RedirectRefusedError,
     SpillFailedError,
@@ -324,6 +326,7 @@ __all__ = [
     "PredicateSyntaxError",
     "PredicateTypeError",
     "ProjectNotFoundError",
+    "RangeIgnoredError",
     "ReadOnlyStoreError",
     "ReaderClosedError",
     "RedirectRefusedError",

@@ -1,7 +1,11 @@
 """The root of all errors: a stable code, the facts as fields, a text with the next step."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
+
+_QUERY = re.compile(r"(https?://[^\s?]+\?)\S*?(?=[:;,]?(?:\s|$))")
+"""The query of a web address, which is often the signature that grants access to it."""
 
 
 class HeadraceError(Exception):
@@ -9,14 +13,22 @@ class HeadraceError(Exception):
 
     code: ClassVar[str] = "HEADRACE"
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*map(_without_queries, args))
+
     @property
     def fields(self) -> dict[str, Any]:
         """The facts that the text was made from, by name."""
-        return dict(self.__dict__)
+        return {name: _without_queries(value) for name, value in self.__dict__.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by fields, so that an error keeps them when it crosses processes."""
         return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _without_queries(value: Any) -> Any:
+    """Hide the queries of web addresses in a text: a log may name files by signed addresses."""
+    return _QUERY.sub(r"\1…", value) if isinstance(value, str) else value
 
 
 def _rebuild(

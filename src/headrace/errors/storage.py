@@ -71,6 +71,13 @@ class StoreFailedError(StorageError):
         super().__init__(f"{path}: {reason}; {self._next_step}")
 
 
+class RangeIgnoredError(StoreFailedError):
+    """The server returned the whole object although a range was requested."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(path=path, reason="the server ignores ranges", transient=False)
+
+
 class StoreThrottledError(StoreFailedError):
     """The store asked to send fewer requests."""
 

@@ -22,6 +22,7 @@ import obstore
 from headrace.errors import (
     ObjectNotFoundError,
     ObjectTooShortError,
+    RangeIgnoredError,
     RedirectRefusedError,
     StoreFailedError,
     StoreThrottledError,
@@ -50,13 +51,6 @@ PART_BYTES = 8 << 20
 _PARTS_AT_ONCE = 4
 _AT_ONCE = 32
 _SLOWEST_BYTES_A_SECOND = 1 << 20
-
-
-class RangeIgnoredError(StoreFailedError):
-    """The server returned the whole object although a range was requested."""
-
-    def __init__(self, *, path: str) -> None:
-        super().__init__(path=path, reason="the server ignores ranges", transient=False)
 
 
 class CloudStore:

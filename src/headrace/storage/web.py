@@ -15,12 +15,13 @@ from headrace.errors import (
     ListingUnavailableError,
     ObjectNotFoundError,
     ObjectTooShortError,
+    RangeIgnoredError,
     ReadOnlyStoreError,
     StoreFailedError,
 )
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.call import Call, current_call
-from headrace.storage.cloud import CloudStore, RangeIgnoredError
+from headrace.storage.cloud import CloudStore
 from headrace.storage.object_version import ObjectVersion, check_version
 from headrace.storage.request_loop import request_loop
 from headrace.storage.store import ObjectMeta, PutMode, Tail
