@@ -61,7 +61,9 @@ class Faults:
         if fault.moment is Moment.BEFORE:
             raise StoreFailedError(path=name, reason="a fault was injected before it")
         with suppress(HeadraceError):  # for example, if there is nothing to read
-            operation()
+            result = operation()
+            if hasattr(result, "close"):  # nobody else holds an opened file
+                result.close()
         if fault.moment is Moment.KILL_AFTER:
             os.kill(os.getpid(), signal.SIGKILL)
         raise StoreFailedError(path=name, reason="a fault was injected after it")
