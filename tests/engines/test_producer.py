@@ -12,7 +12,7 @@ import pytest
 
 from headrace.engines import lane, production
 from headrace.engines import producer as producer_module
-from headrace.engines.producer import Producer, in_parallel, one_at_a_time
+from headrace.engines.producer import Producer, in_order, in_parallel, one_at_a_time
 from headrace.engines.production import Backpressure, Order
 from headrace.errors import ReaderClosedError
 from headrace.plan.cancellation import Cancellation, Cancelled
@@ -24,7 +24,7 @@ MODULES = {module.__file__ for module in (lane, producer_module, production, que
 FOUR = Backpressure(threads=4, ahead=2)
 
 
-def in_order(
+def produce_by_unit(
     units: Iterable[int],
     read: Callable[[int], Generator[T, None, None]],
     backpressure: Backpressure = FOUR,
@@ -62,7 +62,7 @@ class Probe:
         self, *, at_once: int = 3, ahead: int = 2, start_with: int = 3
     ) -> Producer[tuple[int, int]]:
         limits = Backpressure(threads=at_once, ahead=ahead, start_with=start_with)
-        return in_order(self.numbers(), self.read, limits)
+        return produce_by_unit(self.numbers(), self.read, limits)
 
 
 def broken_at_two(number: int) -> Generator[int, None, None]:
@@ -123,7 +123,7 @@ def test_without_backpressure_no_more_sources_are_open_than_allowed() -> None:
 
 
 def test_without_backpressure_an_error_is_still_raised_in_order() -> None:
-    stream = in_order(range(9), broken_at_two)
+    stream = produce_by_unit(range(9), broken_at_two)
     stream.lift_backpressure()
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(RuntimeError, match="broken"):
@@ -166,7 +166,7 @@ def test_closing_twice_is_the_same_as_once() -> None:
 
 
 def test_an_error_is_raised_in_order() -> None:
-    stream = in_order(Probe(9, 0).numbers(), broken_at_two)
+    stream = produce_by_unit(Probe(9, 0).numbers(), broken_at_two)
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(RuntimeError, match="broken"):
         next(stream)
@@ -177,7 +177,7 @@ def test_an_error_in_the_list_of_sources_is_raised_after_the_listed_ones() -> No
         yield from (0, 1)
         raise RuntimeError("no more")
 
-    stream = in_order(numbers(), Probe(0, 1).read)
+    stream = produce_by_unit(numbers(), Probe(0, 1).read)
     assert [next(stream) for _ in range(2)] == [(0, 0), (1, 0)]
     with pytest.raises(RuntimeError, match="no more"):
         next(stream)
@@ -189,7 +189,7 @@ def test_a_second_request_raises_the_error_again() -> None:
             raise ValueError(number)
         yield number, 0
 
-    stream = in_order(Probe(1, 0).numbers(), read)
+    stream = produce_by_unit(Probe(1, 0).numbers(), read)
     for _ in range(2):
         with pytest.raises(ValueError, match="0"):
             next(stream)
@@ -207,7 +207,7 @@ def test_one_thread_may_close_while_another_consumes() -> None:
             list(stream)
 
     for _ in range(10):
-        stream = in_order(numbers(), Probe(0, 3, delay_s=0.01).read)
+        stream = produce_by_unit(numbers(), Probe(0, 3, delay_s=0.01).read)
         consumer = threading.Thread(target=consume, args=(stream,))
         consumer.start()
         time.sleep(0.02)
@@ -225,6 +225,35 @@ def squares(units: Iterator[int]) -> Generator[int, None, None]:
 def test_unordered_items_are_complete(threads: int) -> None:
     items = list(in_parallel(squares, range(200), threads=threads))
     assert sorted(items) == [number * number for number in range(200)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_come_in_the_order_of_their_units_and_only_a_few_wait(threads: int) -> None:
+    started: list[int] = []
+
+    def read(unit: int) -> int:
+        started.append(unit)
+        time.sleep(0.002 * (unit % 3 == 0))
+        return -unit
+
+    results = in_order(read, range(20), threads=threads, name="test")
+    assert [next(results) for _ in range(4)] == [0, -1, -2, -3]
+    assert len(started) <= 4 + threads
+    results.close()
+    assert len(started) < 20
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_error_of_the_first_unit_that_fails_is_raised(threads: int) -> None:
+    def read(unit: int) -> int:
+        if unit:
+            raise ValueError(unit)
+        return unit
+
+    results = in_order(read, range(9), threads=threads, name="test")
+    assert next(results) == 0
+    with pytest.raises(ValueError, match=r"^1$"):
+        next(results)
 
 
 def test_an_error_of_one_thread_ends_the_others() -> None:

@@ -195,6 +195,27 @@ def one_at_a_time(
     return make
 
 
+def in_order(
+    read: Callable[[U], T], units: Iterable[U], *, threads: int, name: str
+) -> Generator[T, None, None]:
+    """Yield the result of each unit, in the order of the units.
+
+    At most `threads` units are in progress or wait for the consumer. With one thread, each is read
+    lazily in the calling thread.
+    """
+    if threads <= 1:
+        yield from map(read, units)
+        return
+
+    def read_one(unit: U) -> Generator[T, None, None]:
+        yield read(unit)
+
+    limits = Backpressure(threads=threads)
+    make = one_at_a_time(read_one)
+    with Producer(make, units, order=Order.BY_UNIT, backpressure=limits, name=name) as results:
+        yield from results
+
+
 def in_parallel(
     make: Callable[[Iterator[U]], Generator[T, None, None]], units: Iterable[U], *, threads: int
 ) -> Generator[T, None, None]:

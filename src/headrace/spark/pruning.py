@@ -5,13 +5,13 @@ as it holds the file index they serve.
 """
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.engines.producer import in_order
 from headrace.errors import HeadraceError, RequestError
 from headrace.expr.node import Predicate
 from headrace.protocol.action import DeletionVector
@@ -82,9 +82,9 @@ class VectorReader(_JavaFunction):
         requested = pa.array(np.frombuffer(ordinals, np.int32), pa.int64())
         indexes = pc.index_in(requested, value_set=self._files.vector_ordinals)
         try:
-            with ThreadPoolExecutor(_READ_AT_ONCE, thread_name_prefix="headrace-vector") as pool:
-                vectors = self._files.vectors.take(indexes).to_pylist()
-                bitmaps = list(pool.map(self._bitmap, vectors))
+            vectors = self._files.vectors.take(indexes).to_pylist()
+            threads = min(_READ_AT_ONCE, len(vectors))
+            bitmaps = list(in_order(self._bitmap, vectors, threads=threads, name="headrace-vector"))
         except HeadraceError as error:
             return f"[{error.code}] {error}"
         except OverflowError as error:

@@ -5,7 +5,7 @@ threads decode the remaining blocks, a few at a time.
 """
 
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.manifest.entry_statistics import statistics_texts
 from headrace.engines.arrow.manifest.file import BlockToRead, ManifestStore, OpenManifest
 from headrace.engines.computed import computed
-from headrace.engines.producer import in_parallel
+from headrace.engines.producer import in_order, in_parallel
 from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
 from headrace.plan.leaf import FusedLeaf
@@ -34,7 +34,7 @@ from headrace.replay.skipping import keep_mask
 from headrace.storage.store import RequestCost, Store
 
 _FETCHED_AHEAD = 8
-"""The number of remote manifests to fetch in parallel."""
+"""The number of remote manifests that are being fetched, or wait to be read."""
 _STATISTICS_FIELDS = ("numRecords", "minValues", "maxValues")
 _VERSIONS = ("addedAtVersion", "addedAtTimestamp")
 
@@ -102,13 +102,10 @@ class ManifestScan:
     def _open(self) -> Iterator[OpenManifest]:
         """Yield the manifests that may hold matching entries, as they are fetched."""
         manifests = list(self._chosen())
-        if not self._is_remote or len(manifests) <= 1:
-            yield from (self._counted(self._fetch(manifest)) for manifest in manifests)
-            return
-        with ThreadPoolExecutor(_FETCHED_AHEAD, thread_name_prefix="headrace-manifest") as pool:
-            for start in range(0, len(manifests), _FETCHED_AHEAD):
-                some = manifests[start : start + _FETCHED_AHEAD]
-                yield from map(self._counted, pool.map(self._fetch, some))
+        threads = min(_FETCHED_AHEAD, len(manifests)) if self._is_remote else 1
+        fetched = in_order(self._fetch, manifests, threads=threads, name="headrace-manifest")
+        with closing(fetched) as opened:
+            yield from map(self._counted, opened)
 
     def _fetch(self, listed: tuple[LogFile, ManifestInfo]) -> OpenManifest:
         file, info = listed
