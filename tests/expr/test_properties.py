@@ -1,17 +1,19 @@
 """The evaluator and file skipping, compared with Spark's logic row by row."""
 
 import pickle
+from datetime import UTC, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.expr.bind import bind
+from headrace.expr.bind import bind, unbind
 from headrace.expr.certainty import always_false, always_true
 from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
-from headrace.expr.node import And, BoundColumn, BoundPredicate, Not, Opaque, Or
+from headrace.expr.node import And, Basis, BoundColumn, BoundPredicate, Not, Opaque, Or, Predicate
 from headrace.expr.parse import parse_predicate
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.replay.skipping import certain_mask, keep_mask
@@ -20,6 +22,7 @@ from tests.expr.naive import Node, sql, truth
 from tests.expr.strategies import COLUMNS, SCHEMA, predicates, rows
 from tests.expr.writer import WrittenFiles, habits, write_file
 
+NEW_YORK = ZoneInfo("America/New_York")
 ALL = tuple(COLUMNS)
 
 
@@ -139,6 +142,36 @@ def test_no_file_with_a_matching_row_is_skipped_rule_32(data: st.DataObject) -> 
 def test_a_printed_predicate_parses_to_itself(node: Node) -> None:
     predicate = parse_predicate(sql(node))
     assert str(parse_predicate(str(predicate))) == str(predicate)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(100))
+@given(predicates(ALL), st.sampled_from((None, UTC, NEW_YORK)), st.sampled_from(Basis))
+def test_a_bound_predicate_is_bound_again_like_its_text(
+    node: Node, zone: tzinfo | None, basis: Basis
+) -> None:
+    def bound(predicate: Predicate, basis: Basis, zone: tzinfo | None = UTC) -> BoundPredicate:
+        return bind(predicate, schema=SCHEMA, partition_columns=[], basis=basis, zone=zone)
+
+    predicate = bound(parse_predicate(sql(node)), Basis.VALUES, zone)
+    by_text = bound(parse_predicate(str(predicate)), basis)
+    by_value = bound(unbind(predicate), basis)
+    assert repr(_without_texts(by_value)) == repr(_without_texts(by_text))
+
+
+def _without_texts(predicate: BoundPredicate) -> BoundPredicate:
+    """Drop the texts of opaque parts: one literal can be written in several ways."""
+    match predicate:
+        case Opaque(columns=columns):
+            return Opaque("", columns)
+        case And(parts):
+            return And(tuple(map(_without_texts, parts)))
+        case Or(parts):
+            return Or(tuple(map(_without_texts, parts)))
+        case Not(part):
+            return Not(_without_texts(part))
+        case _:
+            return predicate
 
 
 @pytest.mark.property

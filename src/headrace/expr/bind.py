@@ -60,6 +60,35 @@ def bind(
     return _Binder(columns, zone).bind(predicate)
 
 
+def unbind(predicate: BoundPredicate) -> Predicate:
+    """Return a bound predicate over the names of its columns, to bind it on another basis."""
+    match predicate:
+        case Constant() | Opaque():
+            return predicate
+        case Compare(column, op, literal):
+            return Compare(_named(column), op, literal)
+        case In(column, literals):
+            return In(_named(column), literals)
+        case IsNull(column):
+            return IsNull(_named(column))
+        case StartsWith(column, prefix):
+            return StartsWith(_named(column), prefix)
+        case Like(column, pattern):
+            return Like(_named(column), pattern)
+        case And(parts):
+            return And(tuple(map(unbind, parts)))
+        case Or(parts):
+            return Or(tuple(map(unbind, parts)))
+        case Not(part):
+            return Not(unbind(part))
+        case _:
+            assert_never(predicate)
+
+
+def _named(column: BoundColumn) -> Column:
+    return Column(column.path)
+
+
 class _Binder(msgspec.Struct, frozen=True):
     columns: Resolver
     zone: tzinfo | None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.expr.node import Predicate
 from headrace.rows.resolve import MatchBy
 from headrace.scan.scan import Scan
 from headrace.spark.column import ScanColumns
@@ -37,7 +38,9 @@ def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -
     return table.frame(table.pruned_scan(where)).where(where)
 
 
-def read_pruned(spark: SparkSession, snapshot: Snapshot, *, prune_by: str | None) -> DataFrame:
+def read_pruned(
+    spark: SparkSession, snapshot: Snapshot, *, prune_by: str | Predicate | None
+) -> DataFrame:
     """Return all rows of the files that a condition does not prune; no row is filtered."""
     return _NativeTable(spark, snapshot).frame(snapshot.scan(where=prune_by))
 

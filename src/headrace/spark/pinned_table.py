@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from headrace import wiring
 from headrace.errors import TableReplacedError
+from headrace.expr.node import Predicate
 from headrace.protocol.action import Metadata, Protocol
 from headrace.rows.feed_column import with_feed
 from headrace.rows.request import RowRequest
@@ -33,7 +34,7 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
     request: RowRequest
     schema: StructType
     """The columns that were promised to Spark."""
-    where: str | None
+    where: Predicate | None
     """The condition that prunes files."""
     late_condition: ZonedCondition | None
     """The condition that filters rows, if it depends on the session's time zone."""

@@ -12,8 +12,8 @@ import msgspec
 from pyspark import TaskContext
 
 from headrace.errors import InvalidArgumentError
-from headrace.expr.bind import bind
-from headrace.expr.node import Basis, BoundPredicate
+from headrace.expr.bind import bind, unbind
+from headrace.expr.node import Basis, BoundPredicate, Predicate
 from headrace.expr.parse import parse_predicate
 from headrace.protocol.cast import UnrepresentableError, parse_offset
 from headrace.protocol.schema import StructType
@@ -31,10 +31,10 @@ class ZonedCondition(msgspec.Struct, frozen=True, kw_only=True):
     time_zone: str | None
     """The zone that the option names; None for the session's."""
 
-    def planned(self) -> str:
+    def planned(self) -> Predicate:
         """Return the condition for planning, without parts that depend on the session's zone."""
         zone = None if self.time_zone is None else parse_zone(self.time_zone)
-        return str(self._bound(zone))
+        return unbind(self._bound(zone))
 
     @property
     def waits_for_zone(self) -> bool:

@@ -84,7 +84,7 @@ def _rewrite(
 ) -> Replacement:
     """Write the surviving rows of files that contain replaced ones."""
     key_range = between(bounds)
-    target = read_pruned(session, snapshot, prune_by=None if key_range is None else str(key_range))
+    target = read_pruned(session, snapshot, prune_by=key_range)
     target = target.select("*", F.col("_metadata.file_path").alias(_FILE))
     keys = list(write.header.keys)
     new_keys = rows.select(*map(quoted, keys))
