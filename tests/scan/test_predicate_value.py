@@ -68,13 +68,20 @@ VALUES: dict[str, tuple[Value, ...]] = {
     "boolean": (True, False, None),
     "byte": (1, -128, 300),
     "long": (2**63 - 1, -(2**63), 2**70, None),
-    "double": (0.1, -0.0, float("nan"), float("-inf"), None),
+    "float": (0.1, 1e30, float("nan")),
+    "double": (0.1, 1e300, -0.0, float("nan"), float("-inf"), None),
     "string": ("a", "a'b\\n%_", "\n", "", None),
     "binary": (b"\x00a", None),
     "date": (date(2020, 1, 1), date(1, 1, 1), None),
     "timestamp": (datetime(2020, 1, 1, 1, 2, 3, 4, tzinfo=UTC), None),
     "timestamp_ntz": (datetime(2020, 1, 1), None),  # noqa: DTZ001  (it has no zone)
-    "decimal(10,2)": (Decimal("1.50"), Decimal("12345678901234567890.1"), None),
+    "decimal(10,2)": (
+        Decimal("1.50"),
+        Decimal("0E-10"),
+        Decimal("1E+2"),
+        Decimal("12345678901234567890.1"),
+        None,
+    ),
 }
 
 

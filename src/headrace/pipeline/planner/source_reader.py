@@ -1,9 +1,14 @@
-"""Turns what views read of sources into scan units and the source parts of skip keys."""
+"""Turns what views read of sources into scan units and the source parts of skip keys.
+
+The columns and predicates that a view's plan needs enter; the files that remain after pruning, and
+their digest, leave. One plan prunes a source once per predicate, however many views share it.
+"""
 
 from collections.abc import Mapping
 
 import msgspec
 
+from headrace.expr.node import Predicate
 from headrace.pipeline.analysis.analyser import RelationReads
 from headrace.pipeline.analysis.naming import Naming
 from headrace.pipeline.analysis.pruning import combine
@@ -25,13 +30,12 @@ class SourceReader(msgspec.Struct):
         """Return what a view reads of a source, over all its scans."""
         source = self.sources[name]
         predicate = combine(reads.predicates)
-        where = None if predicate is None else str(predicate)
         used = reads.columns
         columns = [f.name for f in source.schema if used is None or f.name.casefold() in used]
         return scan_unit(
             source.pin,
-            self._files(name, where),
-            where=where,
+            self._files(name, predicate),
+            where=_stored(predicate),
             filters=tuple(sorted(reads.filters)),
             columns=tuple(columns),
         )
@@ -73,7 +77,13 @@ class SourceReader(msgspec.Struct):
             self._columns[name] = self.sources[name].column_identities()
         return self._columns[name]
 
-    def _files(self, name: str, where: str | None) -> FileSet:
-        if (name, where) not in self._pruned:
-            self._pruned[name, where] = self.sources[name].prune(where)
-        return self._pruned[name, where]
+    def _files(self, name: str, where: str | Predicate | None) -> FileSet:
+        key = name, _stored(where)
+        if key not in self._pruned:
+            self._pruned[key] = self.sources[name].prune(where)
+        return self._pruned[key]
+
+
+def _stored(where: str | Predicate | None) -> str | None:
+    """Return a predicate in the form that bundles and keys store."""
+    return None if where is None else str(where)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import PinConflictError
+from headrace.expr.node import Predicate
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.sources.column_identity import mapped_columns
 from headrace.pipeline.sources.file_set import FileSet, partition_texts
@@ -72,7 +73,7 @@ class DeltaSource:
         """The number of live files of the version."""
         return self.snapshot.scan().count()
 
-    def prune(self, where: str | None) -> FileSet:
+    def prune(self, where: str | Predicate | None) -> FileSet:
         """Return the files that may contain a row matching `where`."""
         columns = _PARTITIONED if self.snapshot.partition_columns else _COLUMNS
         scan = self.snapshot.scan(where=where)
@@ -98,7 +99,7 @@ class DeltaSource:
         snapshot = self.snapshot.table.snapshot(version=version)
         return DeltaSource(self.request, snapshot, self.origin)
 
-    def parquet_files(self, where: str | None) -> list[Path] | None:  # noqa: ARG002
+    def parquet_files(self, where: str | Predicate | None) -> list[Path] | None:  # noqa: ARG002
         """Return None: the log says which rows of its files a table has."""
         return None
 

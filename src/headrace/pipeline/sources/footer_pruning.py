@@ -16,9 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.errors import HeadraceError
-from headrace.expr.bind import bind
-from headrace.expr.node import BoundPredicate
-from headrace.expr.parse.condition import parse_predicate
+from headrace.expr.node import Basis, BoundPredicate, Predicate
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DecimalType, Field, PrimitiveType, StructType
 from headrace.rows.calendar import Calendar
@@ -26,6 +24,7 @@ from headrace.rows.convert import Convert
 from headrace.rows.resolve import MatchBy, MismatchError, ShreddedError, StoredColumns
 from headrace.rows.row_filter import columns_of
 from headrace.rows.row_group import RowGroupEvidence, matching_groups
+from headrace.wiring import bound_predicate
 
 _THREADS = 4
 _PRIMITIVES = {
@@ -55,11 +54,15 @@ def _read_footer(file: Path) -> pq.FileMetaData | None:
         return None  # the run reports what is wrong with the file
 
 
-def files_that_may_match(footers: Footers, *, schema: pa.Schema, where: str) -> list[Path]:
+def files_that_may_match(
+    footers: Footers, *, schema: pa.Schema, where: str | Predicate
+) -> list[Path]:
     """Return the files that may contain a row matching a condition."""
     columns = _comparable(schema)
     try:
-        predicate = bind(parse_predicate(where), schema=columns, partition_columns=())
+        predicate = bound_predicate(
+            where, schema=columns, partition_columns=(), basis=Basis.STATISTICS
+        )
         predicate_columns = tuple(columns_of(predicate))
     except HeadraceError:  # for example over a column that cannot be compared
         return list(footers)

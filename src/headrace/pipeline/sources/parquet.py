@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from headrace.errors import TableNotFoundError
+from headrace.expr.node import Predicate
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.sources.content_cache import ContentCache
 from headrace.pipeline.sources.file_set import FILES, FileSet
@@ -47,7 +48,7 @@ class ParquetSource(SourceDefaults):
             schema=schema_text(self.schema),
         )
 
-    def prune(self, where: str | None) -> FileSet:
+    def prune(self, where: str | Predicate | None) -> FileSet:
         """Return the files that may contain a row matching `where`, by their footers."""
         files = self.parquet_files(where)
         new = [file for file in files if file not in self._hashes]
@@ -63,7 +64,7 @@ class ParquetSource(SourceDefaults):
         )
         return FileSet.of([batch], total=len(self.files))
 
-    def parquet_files(self, where: str | None) -> list[Path]:
+    def parquet_files(self, where: str | Predicate | None) -> list[Path]:
         """Return the files that `prune` keeps."""
         if where is None:
             return self.files

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from headrace.errors import InvalidArgumentError, TableNotFoundError
+from headrace.expr.node import Predicate
 from headrace.pipeline.arrow_ddl import parse_schema, schema_text
 from headrace.pipeline.place import Place
 from headrace.pipeline.project.manifest import SourceSpec
@@ -43,7 +44,7 @@ class MissingSource(SourceDefaults):
             schema=schema_text(schema),
         )
 
-    def prune(self, where: str | None) -> FileSet:  # noqa: ARG002
+    def prune(self, where: str | Predicate | None) -> FileSet:  # noqa: ARG002
         """Return no files."""
         return FileSet.of([], total=0)
 

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import InvalidProjectError
+from headrace.expr.node import Predicate
 from headrace.pipeline.project.manifest import MANIFEST, SourceSpec
 from headrace.pipeline.sources.column_identity import typed_columns
 from headrace.pipeline.sources.file_set import FileSet
@@ -73,7 +74,10 @@ class Source(Protocol):
         """The columns, in the Arrow types that Spark returns."""
 
     def prune(self, where: str | None) -> FileSet:
-        """Return the files that may contain a row matching `where`; all files if it is None."""
+        """Return the files that may contain a row matching `where`; all files if it is None.
+
+        Packages get the condition as SQL text, which every release understands.
+        """
 
     def batches(self, columns: tuple[str, ...] | None = None) -> Any:
         """Return the rows as Arrow batches, for runners without a native reader for the source."""
@@ -90,10 +94,13 @@ class PinnedSource(Source, Protocol):
     def is_local(self) -> bool:
         """Whether `local_files` can name the files that the source reads."""
 
+    def prune(self, where: str | Predicate | None) -> FileSet:
+        """Return the files that may contain a row matching `where`, a value or stored text."""
+
     def at_version(self, version: int) -> "PinnedSource":
         """Return the source at another version; a source without versions returns itself."""
 
-    def parquet_files(self, where: str | None) -> list[Path] | None:
+    def parquet_files(self, where: str | Predicate | None) -> list[Path] | None:
         """Return the Parquet files that `prune` keeps; None if rows are not read from plain files.
 
         A Delta table returns None: its log, not a listing, says which rows its files have.
@@ -122,7 +129,7 @@ class SourceDefaults:
         """Return the source itself: it has no versions."""
         return self
 
-    def parquet_files(self, where: str | None) -> list[Path] | None:  # noqa: ARG002
+    def parquet_files(self, where: str | Predicate | None) -> list[Path] | None:  # noqa: ARG002
         """Return None: rows are read as batches."""
         return None
 
@@ -148,9 +155,9 @@ class PluginSource(SourceDefaults):
         """The pinned version and its metadata."""
         return self._source.pin
 
-    def prune(self, where: str | None) -> FileSet:
+    def prune(self, where: str | Predicate | None) -> FileSet:
         """Return the files that may contain a row matching `where`."""
-        return self._source.prune(where)
+        return self._source.prune(None if where is None else str(where))
 
     def batches(self, columns: tuple[str, ...] | None = None) -> Any:
         """Return the rows as Arrow batches."""
