@@ -1,4 +1,8 @@
-"""`Project`: a loaded project folder, the entry point of the Python API."""
+"""`Project`: a loaded project folder, the entry point of the Python API.
+
+The path of a folder enters; bundles, run records and reports leave. Each method delegates to the
+room that does the work.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

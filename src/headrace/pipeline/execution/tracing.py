@@ -1,4 +1,8 @@
-"""Traces runs and views as OpenTelemetry spans, if OpenTelemetry is installed."""
+"""Traces runs and views as OpenTelemetry spans, if OpenTelemetry is installed.
+
+The names and attributes of steps enter; spans leave for the exporter that the process has set up.
+Without OpenTelemetry nothing happens, so callers need no conditions.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

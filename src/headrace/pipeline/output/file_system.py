@@ -1,4 +1,8 @@
-"""Presents a store as an Arrow file system, through which Arrow reads and writes data files."""
+"""Presents a store as an Arrow file system, through which Arrow reads and writes data files.
+
+A folder enters; a file system leaves whose paths are relative to that folder. Arrow opens local
+folders by itself.
+"""
 
 from io import RawIOBase
 from mmap import ACCESS_READ, mmap

@@ -1,4 +1,8 @@
-"""Checks that the columns of a result allow the partitioning and keys of the view's header."""
+"""Checks that the columns of a result allow the partitioning and keys of the view's header.
+
+The schema of the result and the header enter; the header leaves with names spelled as in the
+schema, so that whatever is written uses one spelling.
+"""
 
 from collections.abc import Sequence
 

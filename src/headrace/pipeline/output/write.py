@@ -1,4 +1,7 @@
-"""A write to an output: the rows of a view as staged files, and the header of the view."""
+"""A write to an output: the rows of a view as staged files, and the header of the view.
+
+These values pass from runners, which stage rows, to the modules that commit them to tables.
+"""
 
 import msgspec
 import pyarrow as pa

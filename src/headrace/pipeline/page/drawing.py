@@ -1,4 +1,7 @@
-"""Draws a graph as SVG: for the page, and by itself for notebooks."""
+"""Draws a graph as SVG: for the page, and by itself for notebooks.
+
+A graph and the positions of its nodes enter; SVG elements or a fragment of HTML leave.
+"""
 
 from xml.etree.ElementTree import Element
 

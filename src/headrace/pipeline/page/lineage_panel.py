@@ -1,4 +1,8 @@
-"""Renders the lineage section of a view's panel."""
+"""Renders the lineage section of a view's panel.
+
+The lineage of a view enters; elements leave that list what decides its rows and how each column
+is computed.
+"""
 
 from xml.etree.ElementTree import Element
 

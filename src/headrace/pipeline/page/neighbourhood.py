@@ -1,4 +1,8 @@
-"""Cuts a large graph into the neighbourhoods that the page shows one at a time."""
+"""Cuts a large graph into the neighbourhoods that the page shows one at a time.
+
+A graph, a node and limits enter; a smaller graph around that node leaves. A whole graph of
+hundreds of views is not readable.
+"""
 
 from collections.abc import Iterable, Mapping
 

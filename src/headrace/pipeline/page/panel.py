@@ -1,4 +1,7 @@
-"""Renders the panel that the page shows for a selected view or source."""
+"""Renders the panel that the page shows for a selected view or source.
+
+A view with what its runs recorded, or the pin of a source, enters; HTML elements leave.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime

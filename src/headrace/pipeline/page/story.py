@@ -1,4 +1,7 @@
-"""The story of a view: its status after the latest runs, and those runs."""
+"""The story of a view: its status after the latest runs, and those runs.
+
+`story_reader` fills these values from the records of runs; the panel renders them.
+"""
 
 from enum import StrEnum
 

@@ -1,4 +1,8 @@
-"""Checks the header of a view against its planned columns: contract, partitioning and keys."""
+"""Checks the header of a view against its planned columns: contract, partitioning and keys.
+
+A header and the planned columns enter; violations leave, with their position in the view's file.
+They are found before anything is computed.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,8 @@
-"""The inputs of planning, and the protocols by which planning consults Spark."""
+"""The inputs of planning, and the protocols by which planning consults Spark.
+
+All that a plan depends on is one value here. The planner imports no Spark: callers that have a
+session pass the analysis in through a protocol.
+"""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path

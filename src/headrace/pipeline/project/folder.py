@@ -1,4 +1,8 @@
-"""Reads the views and functions in a project's folder."""
+"""Reads the views and functions in a project's folder.
+
+The project's folder enters; its views by name, and its functions together with the standard ones,
+leave. Errors name the file.
+"""
 
 from pathlib import Path
 

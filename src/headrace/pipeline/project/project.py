@@ -1,4 +1,8 @@
-"""The files of a project, read and checked together."""
+"""The files of a project, read and checked together.
+
+The path of a folder enters; its manifest, views and functions leave, without duplicate names. No
+source is opened: planning does that.
+"""
 
 from collections.abc import Mapping
 from os import PathLike

@@ -1,4 +1,7 @@
-"""Writes a new project: a small working example with sample tables."""
+"""Writes a new project: a small working example with sample tables.
+
+The path of a folder enters; the files of a project that plans and runs as it is leave.
+"""
 
 from datetime import date, timedelta
 from decimal import Decimal
