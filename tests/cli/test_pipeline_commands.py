@@ -1,8 +1,11 @@
 """The commands that plan pipelines, in a separate process."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -130,3 +133,22 @@ def test_a_bundle_does_not_depend_on_where_it_is_planned(project: str, tmp_path:
     )
     assert json.loads(elsewhere.stdout)["id"] == bundle_id
     assert not any(tmp_path.iterdir())
+
+
+def test_an_interrupt_while_spark_starts_leaves_no_process(project: str, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    submit = tmp_path / "bin" / "spark-submit"
+    submit.write_text(f"#!/bin/sh\nsleep 60 &\ntouch {tmp_path}/started\nwait\n")
+    submit.chmod(0o755)
+    with subprocess.Popen(
+        [*HEADRACE, "run", project],
+        env={**os.environ, "SPARK_HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        while process.poll() is None and not (tmp_path / "started").exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)  # until the last holder of the pipe has ended
+    assert (process.returncode, output) == (130, "interrupted\n")

@@ -1,11 +1,16 @@
-"""How a command ends: exit statuses for typed errors, closed pipes and Ctrl-C."""
+"""How a command ends: exit statuses for typed errors, closed pipes and Ctrl-C.
+
+Ctrl-C ends a command at once, so it first kills a JVM that the command started: a call to it that
+is cut off leaves an unread reply, and cleaning up would wait for it.
+"""
 
 import contextlib
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable
-from typing import ParamSpec, TypeAlias
+from typing import NoReturn, ParamSpec, TypeAlias
 
 import typer
 
@@ -41,6 +46,9 @@ STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
 
 INTERRUPTED = 130
 
+_interrupted: list[bool] = []
+"""Not empty once Ctrl-C was pressed."""
+
 Ending: TypeAlias = HeadraceError | OSError | KeyboardInterrupt
 """What may end a command early; anything else is a bug."""
 
@@ -55,6 +63,10 @@ def with_exit_status(command: Callable[P, None]) -> Callable[P, None]:
             sys.stdout.flush()
         except (HeadraceError, OSError, KeyboardInterrupt) as error:
             raise typer.Exit(end(error, table=kwargs.get("table"))) from error
+        except Exception as error:
+            if not _interrupted:
+                raise
+            raise typer.Exit(end(KeyboardInterrupt())) from error
 
     return wrapped
 
@@ -64,8 +76,12 @@ def end(error: Ending, *, table: object = None) -> int:
 
     `table` is the table the command reads: damage may name a file only by its relative path.
     """
+    if _interrupted:  # cleaning up may have failed in its own way
+        error = KeyboardInterrupt()
     match error:
         case KeyboardInterrupt():
+            if _kill_jvm():
+                print("interrupted", file=sys.stderr)  # noqa: T201
             return INTERRUPTED
         case BrokenPipeError():
             # The reader of the pipe has exited, as `head` does: not an error.
@@ -78,6 +94,28 @@ def end(error: Ending, *, table: object = None) -> int:
             _discard_output()
             target, reason = error.filename or "the output", error.strerror or str(error)
             return _print_error(OutputFailedError(target=target, reason=reason))
+
+
+def interrupt(*_: object) -> NoReturn:
+    """Kill a JVM that was started here, and raise `KeyboardInterrupt`: the signal handler."""
+    _interrupted.append(True)
+    _kill_jvm()
+    raise KeyboardInterrupt
+
+
+def handle_interrupts() -> None:
+    """Install `interrupt`, unless the caller of the process ignores Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+
+
+def _kill_jvm() -> bool:
+    """Kill a JVM that was started here; return whether this process uses Spark."""
+    own_jvm = sys.modules.get("headrace.spark.own_jvm")  # importing it would import Spark
+    kill = getattr(own_jvm, "kill_own_jvm", None)
+    if kill is not None:
+        kill()
+    return kill is not None
 
 
 def status_of(error: HeadraceError) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from headrace.cli.commands import load_command
-from headrace.cli.ending import end, with_exit_status
+from headrace.cli.ending import end, handle_interrupts, with_exit_status
 from headrace.cli.quick import parse_words
 from headrace.errors import HeadraceError, OutputFailedError
 
@@ -31,6 +31,7 @@ def run() -> None:
     # Arrow's default allocator keeps tens of megabytes for reuse, which a short process does not
     # need. It is set through the environment because most commands never import Arrow.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    handle_interrupts()
     try:
         _open_streams()
         _run_words(sys.argv[1:])

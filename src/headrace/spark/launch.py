@@ -14,6 +14,7 @@ from importlib.resources import as_file, files
 from pyspark.sql import SparkSession
 
 from headrace.spark.java import find_java_home
+from headrace.spark.own_jvm import start_session
 
 LOCAL_ENVIRONMENT = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 """The environment of a local Spark: the same Python for workers, and no open port."""
@@ -26,6 +27,7 @@ def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -
 
     Raises:
         JavaNotFoundError: there is no suitable Java.
+        KeyboardInterrupt: Ctrl-C was pressed; no JVM is left.
     """
     with _LAUNCHING, as_file(files("headrace.spark") / "log4j2.properties") as logging:
         home = find_java_home()
@@ -36,12 +38,18 @@ def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -
         with _environment(environment, overrides=java), warnings.catch_warnings():
             # A server in this process gets the settings at its start, and then once more.
             warnings.filterwarnings("ignore", "Failed to set spark.", UserWarning)
-            return _session({**quiet, **settings})
+            return _own_session({**quiet, **settings})
 
 
 def connect_client(settings: Mapping[str, str]) -> SparkSession:
     """Return a session of a Spark Connect server."""
     return _session(settings)
+
+
+def _own_session(settings: Mapping[str, str]) -> SparkSession:
+    if "spark.remote" in settings:  # a server in this process, which PySpark starts
+        return _session(settings)
+    return start_session(lambda: _session(settings))
 
 
 def _session(settings: Mapping[str, str]) -> SparkSession:
