@@ -41,7 +41,7 @@ from headrace.scan.scan import Scan
 from headrace.storage.address import SCHEMES, Address, Service, parse_address
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of, without_secrets
-from headrace.storage.option import HiddenOptions, full_address, parse_options
+from headrace.storage.option import HiddenOptions, check_local_options, full_address, parse_options
 from headrace.storage.retrying_write import RetryingWritableStore
 from headrace.storage.routing import RoutingStore
 from headrace.storage.store import Store, WritableStore
@@ -67,6 +67,7 @@ def open_store(uri: str, *, options: Mapping[str, Any] | None = None) -> Store:
         UnknownStorageOptionError, InvalidArgumentError: the address or an option is wrong.
     """
     if scheme_of(uri) == "file":
+        check_local_options(options)
         return LocalStore(local_root(uri))
     return _open_remote(uri, options)
 
@@ -79,6 +80,7 @@ def open_writable_store(uri: str, *, options: Mapping[str, Any] | None = None) -
             as for `open_store`.
     """
     if scheme_of(uri) == "file":
+        check_local_options(options)
         return LocalStore(local_root(uri))
     return RetryingWritableStore(_open_remote(uri, options))
 

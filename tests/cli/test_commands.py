@@ -170,6 +170,7 @@ def test_an_interrupt_ends_the_command_quietly_with_its_own_status(large_table: 
 @pytest.mark.parametrize(
     ("words", "status", "code"),
     [
+        (("files", "{table}", "--storage-option", "regoin=x"), 2, "UNKNOWN_STORAGE_OPTION"),
         (("files", "/no/such/table"), 3, "TABLE_NOT_FOUND"),
         (("files", "{table}", "--version", "9"), 3, "VERSION_NOT_FOUND"),
         (("files", "{table}", "--where", "nonsense ="), 2, "PREDICATE_SYNTAX"),
@@ -248,3 +249,10 @@ def test_help_has_examples(table: str) -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     assert headrace("--version").stdout.strip() == f"headrace {__version__}"
+
+
+def test_a_usage_error_names_the_option_and_the_choices(table: str) -> None:
+    result = headrace("files", table, "--format", "zz")
+    assert result.returncode == 2
+    words = " ".join(result.stderr.replace("│", " ").split())
+    assert "Invalid value for '--format' / '-f': 'zz' is not one of 'table'" in words

@@ -178,3 +178,9 @@ def test_no_text_of_a_table_or_store_contains_a_secret() -> None:
     shown += [HiddenOptions(options), vars(files), vars(store), table._repr_html_()]
     assert [text for each in shown for text in (repr(each), str(each)) if SECRET in text] == []
     assert SECRET.encode() in pickle.dumps(store)  # a worker needs it, but it is never shown
+
+
+def test_an_unknown_option_of_a_local_table_is_an_error(tmp_path: Path) -> None:
+    Table(tmp_path, storage_options={"aws_region": "eu-west-1", "account_name": "lake"})
+    with pytest.raises(UnknownStorageOptionError, match="do you mean region"):
+        Table(tmp_path, storage_options={"regoin": "eu-west-1"})

@@ -1,6 +1,9 @@
 """The complete Typer application: every command with its help, completion and usage errors."""
 
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
 
 from headrace import __version__
 from headrace.cli.commands import PANELS, load_command
@@ -8,8 +11,21 @@ from headrace.cli.ending import INTERRUPTED, STATUSES, with_exit_status
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
 
+
+class _PlainErrors(TyperGroup):
+    """Reports a wrong value without the prefix of the library that checks values."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="headrace",
+    cls=_PlainErrors,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -5,7 +5,7 @@ they appear in no `repr` and in no error.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -172,6 +172,30 @@ def parse_options(service: Service, options: Mapping[str, Any] | None) -> Storag
     return StorageOptions(service=service, store=store, client=client, provider=provider)
 
 
+def check_local_options(options: Mapping[str, Any] | None) -> None:
+    """Check options given for a local store, which uses none.
+
+    Options of any remote store are accepted: one set of options may serve tables in several places.
+
+    Raises:
+        UnknownStorageOptionError: no store has such an option.
+        InvalidArgumentError: `options` is not a mapping.
+    """
+    _check_mapping(options)
+    for name in options or {}:
+        if name != PROVIDER and not any(_is_known(service, name) for service in Service):
+            plain = str(name).lower()
+            raise _unknown(name, [plain], services=Service, store="a local path")
+
+
+def _is_known(service: Service, name: object) -> bool:
+    try:
+        _resolve(service, name, {}, {})
+    except UnknownStorageOptionError:
+        return False
+    return True
+
+
 def _check_mapping(options: object) -> None:
     if not isinstance(options, Mapping | None):
         reason = "it must be a mapping from names to values"
@@ -212,11 +236,24 @@ def _resolve(
             return key, store
         if key in _CLIENT_KNOWN:
             return key, client
-    known = sorted({*KNOWN[service], *_ALIASES[service], *_CLIENT_KNOWN, PROVIDER})
+    raise _unknown(name, spellings, services=(service,), store=service.value)
+
+
+def _unknown(
+    name: object, spellings: list[str], *, services: Iterable[Service], store: str
+) -> UnknownStorageOptionError:
+    known = {*_CLIENT_KNOWN, PROVIDER}
+    for service in services:
+        known |= {*KNOWN[service], *_ALIASES[service]}
     nearest = next(
-        (match[0] for s in reversed(spellings) if (match := get_close_matches(s, known, 1))), None
+        (
+            match[0]
+            for s in reversed(spellings)
+            if (match := get_close_matches(s, sorted(known), 1))
+        ),
+        None,
     )
-    raise UnknownStorageOptionError(option=str(name), store=service.value, nearest=nearest)
+    return UnknownStorageOptionError(option=str(name), store=store, nearest=nearest)
 
 
 def _checked(name: str, key: str, value: Any) -> Any:
