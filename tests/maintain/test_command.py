@@ -102,7 +102,7 @@ def test_no_matching_partition_commits_nothing(table: Path) -> None:
 
 
 def test_a_table_without_a_log_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotIndexTablesError):
+    with pytest.raises(NotIndexTablesError, match="Delta table, use `headrace state`"):
         sql(f"CHECKPOINT INDEXTABLES '{tmp_path}'")
 
 

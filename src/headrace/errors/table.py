@@ -237,7 +237,10 @@ class NotIndexTablesError(TableError):
 
     def __init__(self, *, table: str, has_delta_log: bool = False) -> None:
         self.table = table
-        reason = "there is no _transaction_log here; name the folder of an IndexTables table"
+        reason = (
+            "there is no _transaction_log here; name the folder of an IndexTables table. "
+            "For the states of a Delta table, use `headrace state`"
+        )
         if has_delta_log:
             reason = "this Delta table has no state; write one with `headrace state sync`"
         super().__init__(f"{table}: {reason}")
