@@ -152,3 +152,13 @@ def test_an_interrupt_while_spark_starts_leaves_no_process(project: str, tmp_pat
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=20)  # until the last holder of the pipe has ended
     assert (process.returncode, output) == (130, "interrupted\n")
+
+
+def test_a_view_that_only_spark_can_check_is_not_called_correct(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    assert headrace("init", str(folder)).returncode == 0
+    (folder / "views" / "odd.sql").write_text("SELECT id + true AS n FROM orders")
+    lines = headrace("check", str(folder)).stdout.splitlines()
+    assert lines[0].startswith("3 views are correct for spark")
+    assert lines[1] == "1 more can be checked by Spark only: add --with-spark"
+    assert lines[2].startswith("on Spark only: odd: ")

@@ -35,6 +35,9 @@ def check(
     if engine == "datafusion" and refusals:
         raise ViewRefusedError(refusals=refusals)
     judges = f"{bundle.engine}, also by its own analyser" if with_spark else bundle.engine
-    typer.echo(f"{len(bundle.views)} views are correct for {judges}")
+    unjudged = {} if with_spark else refusals
+    typer.echo(f"{len(bundle.views) - len(unjudged)} views are correct for {judges}")
+    if unjudged:
+        typer.echo(f"{len(unjudged)} more can be checked by Spark only: add --with-spark")
     for name, reason in refusals.items():
         typer.echo(f"on Spark only: {name}: {reason}")
