@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from headrace import Table
 from headrace.errors import (
     AccessDeniedError,
     BucketNotFoundError,
@@ -22,6 +23,7 @@ from headrace.errors import (
     StoreFailedError,
     StoreThrottledError,
 )
+from headrace.metrics.event import Event
 from headrace.storage.byte_range import ByteRange
 from headrace.storage.pace import Pace
 from headrace.storage.request_loop import request_loop
@@ -88,6 +90,16 @@ def test_each_service_fails_with_a_typed_error_and_the_next_step(
         assert time.monotonic() - started < 10
         assert len(server.requests) <= 6
     assert ";" in str(raised.value)
+
+
+def test_a_refusal_of_the_whole_table_is_reported_once() -> None:
+    events: list[Event] = []
+    with sabotaged(always(failure(403, "AccessDenied"))) as server:
+        options = s3_options(server.endpoint)
+        table = Table("s3://lake/t", storage_options=options, reporter=events.append)
+        with pytest.raises(AccessDeniedError):
+            table.snapshot()
+    assert not events
 
 
 @pytest.mark.parametrize("code", [SECRET, KEY_ID, "a b", "x" * 200])

@@ -112,7 +112,7 @@ class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """Ignore a hint that cannot be read."""
         event = HintIgnored(table=self.request.table, reason=str(error))
-        return ListLog(request=self.request, events=(event,))
+        return ListLog(request=self.request, unreported=(event,))
 
 
 class ListStates(Consume[TableVersion], frozen=True, kw_only=True):
@@ -143,6 +143,8 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
     start: int = 0
     state_version: int | None = None
     """The version of the state to use, according to the hint or a listing."""
+    unreported: tuple[Event, ...] = ()
+    """Reported after the listing: if the store refuses that too, its error says the same."""
 
     def from_state(self, version: int | None) -> "ListLog":
         """List from a state on, too; None: there is none."""
@@ -156,6 +158,10 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """Choose the base and the commits after it; after a wrong hint, list again."""
+        phase = self._choose(data)
+        return replace(phase, events=(*self.unreported, *phase.events))
+
+    def _choose(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         request = self.request
         files = self.listed(data)
         index = index_log(files, table=request.table, tail=request.tail)
