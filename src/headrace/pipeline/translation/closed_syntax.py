@@ -5,7 +5,8 @@ here. So the table is closed: any form or part that is not listed is refused.
 """
 
 import re
-from decimal import Decimal
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
@@ -106,6 +107,7 @@ FORMS: dict[type[exp.Expr], str] = {
 }
 _ALWAYS = frozenset({"this", "expression", "expressions"})
 _ALLOWED = {form: _ALWAYS | frozenset(parts.split()) for form, parts in FORMS.items()}
+_GROUPINGS = exp.Rollup | exp.Cube | exp.GroupingSets
 _OPAQUE = (exp.DataType, exp.Hint)
 """Nodes that are read as a whole, or not at all."""
 
@@ -217,6 +219,52 @@ def _check_form(node: exp.Expr) -> None:
             _check_number(node, t.DOUBLE_LIMIT)
         case exp.Lateral() if node.args.get("view") and not node.alias:
             raise wrong(node, "LATERAL VIEW takes a name for its rows")
+        case exp.Alias() if type(node) is exp.Alias and not _takes_alias(node.parent):
+            raise wrong(node, "there is no alias in this place")
+    _check_clause(node)
+
+
+def _check_clause(node: exp.Expr) -> None:
+    """Refuse a clause without the parts that Spark asks for."""
+    match node:
+        case exp.PivotAlias() if not isinstance(node.args.get("alias"), exp.Identifier):
+            raise wrong(node, "its alias is not a name")
+        case exp.Group() if not any(node.args.values()):
+            raise wrong(node, "GROUP BY takes an expression")
+        case exp.Select() if node.args.get("joins") and not node.args.get("from_"):
+            raise wrong(node, "JOIN takes a FROM before it")
+        case exp.Window() if node.args.get("alias") and (
+            node.args.get("partition_by") or node.args.get("order") or node.args.get("spec")
+        ):
+            raise wrong(node, "a window has a name or a definition, not both")
+        case exp.Star() | exp.Join():
+            _check_list(node, node.args.get("except_") or node.args.get("using") or ())
+        case exp.Identifier() if not node.args.get("quoted") and not _NAME.fullmatch(node.name):
+            raise wrong(node, f"{node.name} is not a name")
+
+
+def _check_list(node: exp.Expr, names: Sequence[exp.Expr]) -> None:
+    """Check the names of USING or EXCEPT."""
+    if not all(isinstance(name, exp.Column | exp.Identifier) for name in names):
+        raise wrong(node, "its list holds names of columns only")
+    folded = [name.sql().casefold() for name in names]
+    if len(set(folded)) < len(folded):
+        raise wrong(node, "its list has a name twice")
+
+
+_NAME = re.compile(r"(?!(AS|DIV)$)\d*[^\W\d]\w*", re.IGNORECASE)
+
+
+def _takes_alias(parent: exp.Expr | None) -> bool:
+    """Return whether the parts of a form may have aliases."""
+    match parent:
+        case exp.Select() | exp.Pivot():
+            return True
+        case exp.Tuple():
+            return not isinstance(parent.parent, exp.Group | exp.Any | exp.All | _GROUPINGS)
+        case exp.Anonymous():
+            return parent.name.casefold() == "struct"
+    return False
 
 
 def _check_literal(node: exp.Cast, written: TypeText) -> None:
@@ -230,7 +278,10 @@ def _check_literal(node: exp.Cast, written: TypeText) -> None:
 
 def _check_number(node: exp.Expr, limit: Decimal) -> None:
     """Check that the type of a number has its value: DOUBLE with an exponent, else DECIMAL."""
-    value = Decimal(node.name)
+    try:
+        value = Decimal(node.name)
+    except InvalidOperation as error:
+        raise wrong(node, f"{node.name} is not a number") from error
     if "e" in node.name.casefold():
         if abs(value) > limit:
             raise wrong(node, "the number is outside the range of its type")

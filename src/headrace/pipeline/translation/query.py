@@ -27,6 +27,7 @@ from headrace.pipeline.translation.selection import is_named, select
 from headrace.pipeline.translation.set_operation import set_operation
 from headrace.pipeline.translation.syntax import parse_calls
 from headrace.pipeline.translation.typed import identifier
+from headrace.pipeline.translation.written_back import check_written_back
 
 
 class Translation(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ def translate_query(  # noqa: PLR0913
         raise Refused(refusal) from error
     check_syntax(tree)
     _check_names(tree, sql)
+    check_written_back(tree, sql)
     compiled = compiler.query(tree, None)
     for column in compiled.columns:
         if has_no_column(column.type):

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 
@@ -20,6 +21,9 @@ _SPECIAL_SYNTAX = frozenset(
 _BOUNDED_TEXT = frozenset({exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR})
 WRITTEN_TYPE = "written_type"
 """The key of a type's `TypeText` in the metadata of its node."""
+
+IS_SIGN = "is_sign"
+"""The key in the metadata of a call of `positive` that is written `+`."""
 
 
 class TypeText(NamedTuple):
@@ -91,6 +95,14 @@ def _with_ignored_nulls(kind: type[exp.Func], arguments: list[exp.Expr]) -> exp.
     return kind.from_arg_list(arguments)
 
 
+def _with_sign(operand: exp.Expr | None) -> exp.Expr:
+    if operand is None:
+        raise ParseError("nothing follows the sign")
+    call = exp.Anonymous(this="positive", expressions=[operand])
+    call.meta[IS_SIGN] = True
+    return call
+
+
 class _CallText(SparkText):
     """The same dialect without functions."""
 
@@ -101,9 +113,7 @@ class _CallText(SparkText):
         UNARY_PARSERS = {  # noqa: RUF012
             **SparkParser.UNARY_PARSERS,
             # sqlglot drops it, but next to a decimal `+2` is not a literal.
-            TokenType.PLUS: lambda self: exp.Anonymous(
-                this="positive", expressions=[self._parse_unary()]
-            ),
+            TokenType.PLUS: lambda self: _with_sign(self._parse_unary()),
         }
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
@@ -143,7 +153,9 @@ def parse_calls(sql: str) -> exp.Expr:
         if reason is not None:
             parser.raise_error(reason, token)
     trees = parser.parse(list(tokens), sql)
-    tree = next(tree for tree in trees if tree is not None)
+    tree = next((tree for tree in trees if tree is not None), None)
+    if tree is None:
+        raise ParseError("there is no query")
     if "any" in sql.casefold():
         for node in list(tree.find_all(exp.Any)):
             _restore_any(node)
@@ -163,6 +175,10 @@ _SEPARATORS = frozenset(
     {",", *(word for forms in _WORDS.values() for f in forms for word in f.split())}
 )
 _IN_SELECT = [TokenType.IN, TokenType.L_PAREN, TokenType.SELECT, TokenType.STRING]
+_BEFORE_NO_ALIAS = frozenset(
+    {None, TokenType.SELECT, TokenType.WITH, TokenType.COMMA, TokenType.L_PAREN, TokenType.ALIAS}
+)
+_AFTER_NO_ALIAS = frozenset({None, TokenType.R_PAREN, TokenType.COMMA, TokenType.FROM})
 _COMPARISONS = frozenset(
     {TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE}
     | {TokenType.NULLSAFE_EQ}
@@ -175,6 +191,9 @@ def _why_rejected(sql: str, tokens: Sequence[Token], place: int) -> str | None:
     """Return why Spark rejects what begins at a token, if the parser accepts it nevertheless."""
     first, after = tokens[place], tokens[place + 1 : place + 3]
     is_call = len(after) > 0 and after[0].token_type is TokenType.L_PAREN
+    reason = _why_misplaced(sql, tokens, place)
+    if reason is not None:
+        return reason
     if first.token_type is TokenType.HEX_STRING and sql[first.start] == "0":
         return "Spark has no hexadecimal numbers"
     if first.token_type in {TokenType.ISNULL, TokenType.NOTNULL} and not is_call:
@@ -194,6 +213,24 @@ def _why_rejected(sql: str, tokens: Sequence[Token], place: int) -> str | None:
         first.text.upper() == "EXTRACT" and is_text
     ):
         return f"Spark has no such form of {first.text}"
+    return None
+
+
+def _why_misplaced(sql: str, tokens: Sequence[Token], place: int) -> str | None:
+    """Return why a hint, an AS or a question mark cannot stand at a place."""
+    first = tokens[place]
+    before = tokens[place - 1].token_type if place else None
+    after = tokens[place + 1].token_type if place + 1 < len(tokens) else None
+    gap = sql[tokens[place - 1].end + 1 : first.start] if place else ""
+    gap += sql[first.end + 1 :] if after is None else ""
+    is_hint = first.token_type is TokenType.HINT
+    if (before is not TokenType.SELECT) if is_hint else ("/*+" in gap):
+        return "Spark takes a hint only after SELECT"
+    if first.token_type is TokenType.PLACEHOLDER and first.text == "?":
+        return "there is no value for ?"
+    is_alone = before in _BEFORE_NO_ALIAS or after in _AFTER_NO_ALIAS
+    if first.token_type is TokenType.ALIAS and is_alone:
+        return "AS takes an expression before it and a name after it"
     return None
 
 
