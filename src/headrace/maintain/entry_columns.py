@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from headrace.avro.field import VECTOR
 from headrace.errors import InvalidArgumentError
-from headrace.maintain.home import dv_id
 from headrace.protocol import light
+from headrace.protocol.action import logged_vector_id
 from headrace.protocol.key import canonical_path
 
 PARTITION, KEY_HASH = "partition", "keyHash"
@@ -57,7 +57,7 @@ def key_hashes(paths: pa.Array, vectors: pa.Array) -> npt.NDArray[np.int64]:
 
 def _keys(paths: pa.Array, vectors: pa.Array) -> Iterator[Key]:
     for path, vector in zip(paths.to_pylist(), vectors.to_pylist(), strict=True):
-        yield canonical_path(path), None if vector is None else dv_id(vector)
+        yield canonical_path(path), logged_vector_id(vector)
 
 
 class DuplicateCheck:

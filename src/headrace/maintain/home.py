@@ -1,14 +1,13 @@
 """The home of a table's states: the folder they are in, and the rules by which they are written."""
 
 from enum import Enum
-from typing import Any
 
 import msgspec
 
 from headrace.avro.codec import Codec, CodecName
 from headrace.log.state_name import HINT_NAME, state_path
 from headrace.maintain.setting import Compression, StateSettings
-from headrace.protocol.action import Metadata, Protocol, vector_id
+from headrace.protocol.action import Metadata, Protocol, logged_vector_id
 from headrace.protocol.column_mapping import MappingMode, mapping_mode
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.schema import DataType, PrimitiveType, parse_schema
@@ -63,8 +62,8 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         """Return the key of an entry."""
         if self.kind is HomeKind.INDEXTABLES:
             return FileKey(entry["path"])
-        vector = entry.get("deletionVector")
-        return FileKey(canonical_path(entry["path"]), None if vector is None else dv_id(vector))
+        vector_id = logged_vector_id(entry.get("deletionVector"))
+        return FileKey(canonical_path(entry["path"]), vector_id)
 
     def key_of_tombstone(self, tombstone: Tombstone) -> FileKey:
         """Return the key of the file that a tombstone hides."""
@@ -75,11 +74,6 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
 INDEXTABLES_HOME = Home(kind=HomeKind.INDEXTABLES, root=TRANSACTION_LOG)
 DELTA_HOME = Home(kind=HomeKind.DELTA, root=ACCELERATOR)
-
-
-def dv_id(vector: dict[str, Any]) -> str:
-    """Return the id of a deletion vector in an entry, as used in a `FileKey`."""
-    return vector_id(vector["storageType"], vector["pathOrInlineDv"], vector.get("offset"))
 
 
 def codec_of(settings: StateSettings) -> Codec:

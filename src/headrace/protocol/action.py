@@ -5,7 +5,7 @@ that guards readers. Numbers and booleans are strict, so a corrupt field is reje
 read.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeAlias, cast
 
 import msgspec
@@ -39,6 +39,16 @@ def vector_id(storage_type: str, path_or_inline_dv: str, offset: int | None) -> 
     """Return the unique id of a deletion vector, as the Delta protocol derives it."""
     base = storage_type + path_or_inline_dv
     return base if offset is None else f"{base}@{offset}"
+
+
+def logged_vector_id(vector: Mapping[str, Any] | None) -> str | None:
+    """Return the unique id of a deletion vector with the field names of the log; None without one.
+
+    Some writers put a struct of nulls where there is no vector.
+    """
+    if vector is None or vector["storageType"] is None:
+        return None
+    return vector_id(vector["storageType"], vector["pathOrInlineDv"], vector.get("offset"))
 
 
 class Add(Action, frozen=True):

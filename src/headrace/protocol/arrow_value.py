@@ -40,6 +40,15 @@ def typed_array(texts: pa.StringArray, data_type: DataType) -> tuple[pa.Array, p
     )
 
 
+def vector_ids(
+    storage_types: pa.StringArray, paths: pa.StringArray, offsets: pa.Int32Array
+) -> pa.StringArray:
+    """Return the unique ids of deletion vectors, as `action.vector_id`; null without a vector."""
+    base = pc.binary_join_element_wise(storage_types, paths, light.scalar(""))
+    with_offset = pc.binary_join_element_wise(base, offsets.cast(pa.string()), light.scalar("@"))
+    return pc.if_else(pc.is_valid(offsets), with_offset, base)
+
+
 def _cast_distinct(
     texts: pa.StringArray, data_type: DataType, target: pa.DataType
 ) -> tuple[pa.Array, pa.BooleanArray]:

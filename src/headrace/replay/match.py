@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from headrace.compiled.paths import paths_in_doubt
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol import light
-from headrace.protocol.action import vector_id
+from headrace.protocol.action import logged_vector_id
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
 
@@ -166,9 +166,4 @@ def _second_hashes(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 def _ids(vectors: pa.StructArray) -> list[str | None]:
     """Return the ids of a few deletion vectors."""
-    return [
-        None
-        if vector is None or vector["storageType"] is None
-        else vector_id(vector["storageType"], vector["pathOrInlineDv"], vector.get("offset"))
-        for vector in vectors.to_pylist()
-    ]
+    return [logged_vector_id(vector) for vector in vectors.to_pylist()]

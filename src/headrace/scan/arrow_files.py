@@ -23,7 +23,7 @@ from headrace.errors import (
 from headrace.plan.batch import ActionBatch
 from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
-from headrace.protocol.arrow_value import typed_array
+from headrace.protocol.arrow_value import typed_array, vector_ids
 from headrace.scan.live_file import FileContext, PartitionColumn
 from headrace.storage.location import resolve
 
@@ -166,7 +166,7 @@ class _Files:
             case "uri":
                 return _uris(adds.field("path"), self.context.root)
             case "dv_id":
-                return _dv_ids(self.vectors)
+                return vector_ids(*(pc.struct_field(self.vectors, [i]) for i in range(3)))
             case "deletion_vector":
                 return self.vectors
             case "size_bytes":
@@ -215,13 +215,6 @@ def _vectors(columns: ColumnBatch) -> pa.StructArray:
 def vector_cardinalities(files: ColumnBatch) -> pa.Int64Array:
     """Return the number of deleted rows of each file; 0 without a deletion vector."""
     return pc.fill_null(pc.struct_field(_vectors(files), ["cardinality"]), light.scalar(0))
-
-
-def _dv_ids(vectors: pa.StructArray) -> pa.StringArray:
-    kind, path, offset = (pc.struct_field(vectors, [i]) for i in range(3))
-    base = pc.binary_join_element_wise(kind, path, light.scalar(""))
-    with_offset = pc.binary_join_element_wise(base, offset.cast(pa.string()), light.scalar("@"))
-    return pc.if_else(pc.is_valid(offset), with_offset, base)
 
 
 def _partition_text(columns: ColumnBatch, column: PartitionColumn) -> pa.StringArray:

@@ -24,7 +24,7 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.leaf import FusedLeaf
 from headrace.plan.node import ScanAvro
 from headrace.protocol import light
-from headrace.protocol.action import vector_id
+from headrace.protocol.action import logged_vector_id
 from headrace.protocol.key import canonical_path
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.state import AddedAfter, ManifestInfo, Tombstones
@@ -232,12 +232,7 @@ def _vector_ids(entries: pa.RecordBatch, rows: np.ndarray[Any, Any]) -> list[str
     if "deletionVector" not in entries.schema.names:
         return [None] * len(rows)
     vectors = entries.column("deletionVector").take(light.from_numpy(rows)).to_pylist()
-    return [
-        None
-        if vector is None
-        else vector_id(vector["storageType"], vector["pathOrInlineDv"], vector["offset"])
-        for vector in vectors
-    ]
+    return [logged_vector_id(vector) for vector in vectors]
 
 
 def _versions(entries: pa.RecordBatch, group: _BlockGroup) -> np.ndarray[Any, Any]:
