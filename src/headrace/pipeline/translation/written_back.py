@@ -99,6 +99,8 @@ _LITERAL_UNIT = re.compile(r"\s*-?\d+(?:\.\d+)?\s*([A-Z]+)\s*")
 _REPLACED = (
     (re.compile(r"\bIS DISTINCT ,"), "<=>"),
     (re.compile(r"\+ INTERVAL "), ""),
+    (re.compile(r"\bINTERVAL - "), "INTERVAL "),  # the sign moves into the literal
+    (re.compile(r"\b(ROWS|RANGE) BETWEEN ((?:(?!AND).)*) AND CURRENT ROW"), r"\1 \2"),
     (re.compile(r"(CROSS )?JOIN"), ","),
     (re.compile(r"NULLS (FIRST|LAST) "), ""),
 )
