@@ -78,7 +78,7 @@ VIEWS = {
                joined(note) FILTER (WHERE at > 2) AS notes
         FROM readings GROUP BY station HAVING weighted_mean(at) > 0
     """,
-    "whole": "SELECT joined(note) AS notes, count(*) AS n, upper(joined(note)) FROM readings",
+    "whole": "SELECT joined(note) AS notes, count(*) AS n, upper(joined(note)) AS up FROM readings",
     "empty": """
         SELECT joined(note) AS notes, weighted_mean(value) AS m FROM readings WHERE at < 0
         UNION ALL

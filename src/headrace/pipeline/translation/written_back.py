@@ -7,6 +7,7 @@ word of the query, in order; values, parentheses and the words in `_SAME` are no
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -43,6 +44,7 @@ class _Writer(SparkGenerator):
         exp.BitwiseLeftShift: lambda self, node: self.binary(node, "<<"),
         exp.BitwiseRightShift: lambda self, node: self.binary(node, ">>"),
         exp.Anonymous: lambda self, node: self._called(node),
+        exp.Concat: lambda self, node: " ".join(map(self.sql, node.expressions)),  # `'a' 'b'`
     }
 
     def _cast(self, node: exp.Cast) -> str:
@@ -87,6 +89,9 @@ _SAME = {
     "MINUS": "EXCEPT",
     "SOME": "ANY",
     "SUBSTR": "SUBSTRING",
+    "REGEXP": "RLIKE",
+    "DISTRIBUTE BY": "PARTITION BY",  # in a window
+    "SORT BY": "ORDER BY",
     **dict.fromkeys(("FROM", "FOR", "PLACING", "IN"), ","),
     **dict.fromkeys(("(", ")", "AS", "NOT", "!", "INNER", "OUTER", "ASC", "ALL", "CAST", "::"), ""),
 }
@@ -101,6 +106,8 @@ _REPLACED = (
     (re.compile(r"\+ INTERVAL "), ""),
     (re.compile(r"\bINTERVAL - "), "INTERVAL "),  # the sign moves into the literal
     (re.compile(r"\b(ROWS|RANGE) BETWEEN ((?:(?!AND).)*) AND CURRENT ROW"), r"\1 \2"),
+    (re.compile(r"\b(UNION|EXCEPT|INTERSECT) DISTINCT"), r"\1"),
+    (re.compile(r"\bBD "), "DECIMAL , "),  # after a number, whose digits are its precision
     (re.compile(r"(CROSS )?JOIN"), ","),
     (re.compile(r"NULLS (FIRST|LAST) "), ""),
 )
@@ -112,7 +119,9 @@ def check_written_back(tree: exp.Expr, sql: str) -> None:
     Raises:
         Refused: the parser has skipped, added or moved a word.
     """
-    tokens = tokenize(sql)
+    tokens = list(tokenize(sql))
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
     try:
         written = _Writer(dialect=SparkText, comments=False).generate(tree)
         before, after = _words(tokens), _words(tokenize(written))
@@ -131,6 +140,11 @@ def _depth(tokens: Sequence[Token]) -> int:
     return kinds.count(TokenType.L_PAREN) - kinds.count(TokenType.R_PAREN)
 
 
+def _is_number(token: Token | None, start: int) -> bool:
+    """Return whether a token is a number that begins at an offset."""
+    return token is not None and (token.token_type, token.start) == (TokenType.NUMBER, start)
+
+
 def _words(tokens: Sequence[Token]) -> str:
     text = "".join(f"{word} " for word in _each(tokens) if word)
     for pattern, replacement in _REPLACED:
@@ -140,9 +154,11 @@ def _words(tokens: Sequence[Token]) -> str:
 
 def _each(tokens: Sequence[Token]) -> Iterator[str]:
     before = ""
-    for token in tokens:
+    for token, following in zip_longest(tokens, tokens[1:]):
         word = token.text.upper()
-        if token.token_type in _LITERALS:
+        if token.token_type is TokenType.DOT and _is_number(following, token.end + 1):
+            yield ""  # `.5`
+        elif token.token_type in _LITERALS:
             unit = _LITERAL_UNIT.fullmatch(word) if before == "INTERVAL" else None
             yield unit[1] if unit else ""
         elif token.token_type is TokenType.IDENTIFIER:
