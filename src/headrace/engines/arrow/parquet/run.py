@@ -18,7 +18,7 @@ class EncodedRun(NamedTuple):
 
     is_packed: bool
     length: int
-    """How many numbers it holds. A packed run holds a multiple of eight; the last may be padding."""
+    """How many numbers it holds. A packed run holds a multiple of eight, perhaps with padding."""
     content: bytes
     """The packed numbers, or the one that repeats."""
     stop: int
