@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from headrace.errors import FunctionChangedError, InvalidFunctionError
-from headrace.pipeline.functions import change_feed, collection, follow, hashing, span, text
+from headrace.pipeline.functions import change_feed, collection, dependencies, hashing, span, text
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.definition import Function, Volatility
 from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
@@ -164,18 +164,18 @@ def _helper(label: str) -> str:
     """Describe a helper, in words."""
     file, _, name = label.partition(":")
     match name:
-        case follow.ON_IMPORT:
+        case dependencies.ON_IMPORT:
             return f"what {file} runs on import"
-        case follow.ORDER:
+        case dependencies.ORDER:
             return f"the order of statements in {file}"
-        case follow.ALL:
+        case dependencies.ALL:
             return f"{file}, which counts as a whole,"
         case _:
             return f"its helper {label}"
 
 
 def _package_change(name: str, before: str | None, after: str | None) -> str:
-    if name == follow.EVERY_PACKAGE and before and after:
+    if name == dependencies.EVERY_PACKAGE and before and after:
         return f"{name} counts, and one changed"
     return f"{name} was {before or 'not imported'} and is {after or 'not imported'}"
 

@@ -18,7 +18,8 @@ import msgspec
 
 from headrace.errors import InvalidFunctionError
 from headrace.pipeline.functions.definition import Function, FunctionKind
-from headrace.pipeline.functions.follow import VARIABLE, Follower
+from headrace.pipeline.functions.dependencies import VARIABLE
+from headrace.pipeline.functions.follow import Follower
 from headrace.pipeline.functions.module import Module
 from headrace.pipeline.functions.resolution import Resolver
 
@@ -134,19 +135,20 @@ def _part(
         raise _not_found(sources[0].name)
     follower = Follower(resolver, runs_imports=resolver.package is None)
     follower.follow(module, names)
-    widened = {*follower.widened}
-    widened |= {f"all of the project's Python, since {why}" for why in follower.dynamic}
-    if is_promised and follower.unproven:
-        follower.take_files()
-        widened |= {f"every file of the project, since {why}" for why in follower.unproven}
-    label = follower.label(module.file)
-    source = [follower.helpers.pop(f"{label}:{name}") for name in names]
+    dependencies = follower.dependencies
+    widened = {*dependencies.widened}
+    widened |= {f"all of the project's Python, since {why}" for why in dependencies.dynamic}
+    if is_promised and dependencies.unproven:
+        dependencies.add_project_files()
+        widened |= {f"every file of the project, since {why}" for why in dependencies.unproven}
+    label = dependencies.label(module.file)
+    source = [dependencies.helpers.pop(f"{label}:{name}") for name in names]
     return FunctionPart(
         signature=signature,
         source=source[0] if len(source) == 1 else sha256("".join(source).encode()).hexdigest(),
-        helpers=dict(sorted(follower.helpers.items())),
-        packages=dict(sorted(follower.packages.items())),
-        inputs=dict(sorted(follower.inputs.items())),
+        helpers=dict(sorted(dependencies.helpers.items())),
+        packages=dict(sorted(dependencies.packages.items())),
+        inputs=dict(sorted(dependencies.inputs.items())),
         widened=tuple(sorted(widened)),
-        unproven=() if is_promised else tuple(sorted(follower.unproven)),
+        unproven=() if is_promised else tuple(sorted(dependencies.unproven)),
     )
