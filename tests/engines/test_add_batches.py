@@ -1,6 +1,5 @@
-"""The compiled loop reads the same text as Arrow, however the file is written or damaged."""
+"""The compiled loop reads the same text as Arrow, however the file is written."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +11,26 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
-from headrace.compiled.memory import Memory
 from headrace.engines.arrow.checkpoint import add_batches
 from headrace.engines.arrow.checkpoint.add_batches import AddReader, AddSelection
-from headrace.engines.arrow.checkpoint.footer import Footer
-from headrace.engines.arrow.checkpoint.parquet_source import FooterCache, ParquetSource
-from headrace.engines.arrow.checkpoint.text_column import TextColumn
+from headrace.engines.arrow.checkpoint.parquet_source import ParquetSource
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.plain import plain_batch
-from headrace.errors import CorruptCheckpointError
-from headrace.metrics.meter import Meter
-from headrace.protocol.log_file import LogFile
-from headrace.storage.local import LocalStore
 from tests.effort import examples
-from tests.engines.damage import Damaged
-from tests.engines.source import log_bytes
-
-ADD = pa.struct(
-    [
-        ("path", pa.string()),
-        ("size", pa.int64()),
-        ("partitionValues", pa.map_(pa.string(), pa.string())),
-        ("stats", pa.string()),
-    ]
+from tests.engines.add_file import (
+    ADD,
+    COLUMNS,
+    TEXTS,
+    all_of,
+    by_arrow,
+    many,
+    opened,
+    outcome,
+    quick,
+    selected,
+    written,
 )
-TEXTS = ("add.path", "add.stats")
-COLUMNS = (*TEXTS, "add.size", "add.partitionValues")
+
 pytestmark = pytest.mark.skipif(not is_built(), reason="built without a compiler")
 
 
@@ -46,72 +39,13 @@ def small_columns_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(add_batches, "_WORTHWHILE_BYTES", 0)
 
 
-def opened(path: Path) -> tuple[ParquetSource, LogFile]:
-    source = ParquetSource(
-        log_bytes(LocalStore(str(path.parent))), footers=FooterCache(0), meter=Meter()
-    )
-    return source, LogFile(path=path.name, size_bytes=path.stat().st_size, modified_ms=0)
-
-
-def written(path: Path, adds: list[Any], kind: pa.DataType = ADD, **options: Any) -> Path:
-    pq.write_table(pa.table({"add": pa.array(adds, kind)}), path, **options)
-    return path
-
-
-def quick(path: Path, columns: tuple[str, ...] = COLUMNS, *, batch_rows: int = 3) -> pa.Table:
-    source, file = opened(path)
-    with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
-        groups = range(reader.opened.parquet.metadata.num_row_groups)
-        return joined(batch for group in groups for batch in all_of(reader, group, columns))
-
-
-def all_of(
-    reader: AddReader, group: int, columns: tuple[str, ...] = COLUMNS
-) -> Iterator[pa.RecordBatch]:
-    """Yield all rows of a group; their statistics are read late."""
-    for batch in selected(reader, group, AddSelection(columns=columns, late=("add.stats",))):
-        yield batch.columns
-
-
-def selected(
-    reader: AddReader,
-    group: int,
-    selection: AddSelection,
-    select: Callable[[ColumnBatch], ColumnBatch] = lambda rows: rows,
-) -> Iterator[ColumnBatch]:
-    """Yield the selected rows of a group, as a leaf reads them."""
-    for piece, may_decline in reader.rows_of(group, selection):
-        try:
-            batch = piece.complete(select(ColumnBatch(reader.file, piece.take())))
-        except add_batches.UNUSUAL:
-            if not may_decline:
-                raise
-            piece.decline()
-        else:
-            yield batch
-
-
-def by_arrow(path: Path, columns: tuple[str, ...] = COLUMNS) -> pa.Table:
-    source, file = opened(path)
-    with source.open(file) as own:
-        groups = range(own.parquet.metadata.num_row_groups)
-        return joined(
-            batch
-            for group in groups
-            for batch in source.batches(own, group, columns=columns, batch_rows=3)
-        )
-
-
-def joined(batches: Iterator[pa.RecordBatch]) -> pa.Table:
-    tables = [pa.Table.from_batches([batch]) for batch in batches]
-    return pa.concat_tables(tables).combine_chunks() if tables else pa.table({})
-
-
 texts = st.one_of(
     st.text(max_size=9),
     st.integers(0, 3).map(lambda number: f"part-{number:05}.parquet"),
     st.integers(1, 300).map(lambda times: "ä" * times),
 )
+
+
 adds = st.fixed_dictionaries(
     {
         "path": texts,
@@ -120,6 +54,8 @@ adds = st.fixed_dictionaries(
         "stats": st.none() | texts,
     }
 )
+
+
 writers = st.fixed_dictionaries(
     {
         "compression": st.sampled_from(["snappy", "none", "gzip", "zstd", "brotli"]),
@@ -205,102 +141,6 @@ def test_only_selected_rows_are_decoded(
     assert sum(map(len, batches)) == len(expected)
     decoded = [add for batch in batches for add in batch.columns["add"].to_pylist()]
     assert decoded == expected
-
-
-def many(count: int, **changed: Any) -> list[Any]:
-    return [
-        {"path": f"part-{n:05}", "size": n, "partitionValues": [], "stats": "{}" * (n % 40)}
-        | changed
-        for n in range(count)
-    ]
-
-
-@pytest.mark.property
-@given(
-    st.fixed_dictionaries(
-        {
-            "compression": st.sampled_from(["snappy", "none", "zstd"]),
-            "use_dictionary": st.booleans(),
-            "data_page_version": st.sampled_from(["1.0", "2.0"]),
-            "write_page_checksum": st.booleans(),
-        }
-    ),
-    st.integers(0, 10**6),
-    st.integers(1, 255),
-)
-@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_is_reported_as_by_arrow_or_changes_nothing(
-    tmp_path: Path, options: dict[str, Any], place: int, flip: int
-) -> None:
-    path = written(
-        tmp_path / "checkpoint.parquet",
-        [*many(90), None],
-        write_batch_size=30,
-        data_page_size=200,
-        **options,
-    )
-    sound, column = outcome(by_arrow, path), pq.read_metadata(path).row_group(0).column(0)
-    content = bytearray(path.read_bytes())
-    start = column.dictionary_page_offset or column.data_page_offset
-    content[start + place % column.total_compressed_size] ^= flip
-    path.write_bytes(content)
-    assert outcome(quick, path) in (outcome(by_arrow, path), sound)
-
-
-@pytest.mark.parametrize("number", [-(2**40), -202_927, -1, 0, 1, 50, 2**31, 2**40])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "total_compressed_size",
-        "total_uncompressed_size",
-        "num_values",
-        "data_page_offset",
-        "dictionary_page_offset",
-    ],
-)
-@pytest.mark.timeout(60)
-def test_any_footer_is_handled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
-) -> None:
-    path = written(tmp_path / "checkpoint.parquet", many(400))
-    expected, inner = by_arrow(path), TextColumn.__init__
-
-    def damaged(self: TextColumn, file: Any, chunk: Any, **options: Any) -> None:
-        inner(self, file, Damaged(chunk, name, number), **options)
-
-    monkeypatch.setattr(TextColumn, "__init__", damaged)
-    assert quick(path, batch_rows=100) == expected
-
-
-@pytest.mark.parametrize("columns", [COLUMNS, TEXTS, ("add.path",), ("add.size",)])
-def test_columns_with_fewer_rows_than_the_footer_says_are_damage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
-) -> None:
-    path = written(tmp_path / "checkpoint.parquet", many(50))
-    inner = Footer.rows
-    monkeypatch.setattr(Footer, "rows", lambda *args: inner(*args) + 1)
-    with pytest.raises(CorruptCheckpointError, match="lacks 1 of 51 rows"):
-        quick(path, columns)
-
-
-def test_a_short_mask_is_not_read_beyond_its_end(tmp_path: Path) -> None:
-    path = written(tmp_path / "checkpoint.parquet", many(50))
-    with path.open("rb") as file:
-        chunk = pq.read_metadata(path).row_group(0).column(0)
-        column = TextColumn(file, chunk, depth=2, memory=Memory())
-        with pytest.raises(ValueError, match="unusual"):
-            column.take(50, np.ones(49, dtype=np.bool_))
-
-
-def outcome(
-    read: Any, path: Path, columns: tuple[str, ...] = TEXTS, **options: Any
-) -> pa.Table | type[Exception]:
-    try:
-        result = read(path, columns, **options)
-        result.validate(full=True)
-    except (CorruptCheckpointError, pa.ArrowInvalid) as error:
-        return type(error)
-    return result
 
 
 def test_arrow_reads_only_the_small_columns(
@@ -396,18 +236,3 @@ def test_rows_decoded_by_arrow_have_the_type_of_the_rows_before_them(
         batches = [plain_batch(batch) for batch in all_of(reader, 0)]
     assert all(batch.schema == batches[0].schema for batch in batches)
     assert pa.Table.from_batches(batches).to_pydict() == by_arrow(path).to_pydict()
-
-
-def test_an_absurd_size_in_the_footer_allocates_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(tmp_path / "checkpoint.parquet", many(50))
-    expected = by_arrow(path)
-    inner = TextColumn.__init__
-
-    def boasting(self: TextColumn, *args: Any, **options: Any) -> None:
-        inner(self, *args, **options)
-        self._row_bytes = 2.0**50
-
-    monkeypatch.setattr(TextColumn, "__init__", boasting)
-    assert quick(path, batch_rows=50) == expected

@@ -17,7 +17,7 @@ from headrace.compiled.memory import Memory
 from headrace.compiled.text_copies import selected_texts, words_of
 from headrace.engines.arrow.checkpoint import add_batches
 from tests.effort import examples
-from tests.engines.test_add_batches import by_arrow, quick, written
+from tests.engines.add_file import by_arrow, quick, written
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="built without a compiler")
 
