@@ -1,4 +1,4 @@
-"""ServerLimits the number and duration of streams, and drains them on shutdown.
+"""Limits the number and duration of streams, and drains them on shutdown.
 
 A stream holds a slot until it ends, at most until its deadline. A watchdog thread stops overdue
 streams and frees their slots, since the thread of a client that reads nothing is blocked in the

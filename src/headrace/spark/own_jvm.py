@@ -116,7 +116,7 @@ def _abandon(launch: _Launch, thread: threading.Thread) -> None:
 
 @contextlib.contextmanager
 def _popen(launch: _Launch) -> Iterator[None]:
-    """Let PySpark start its process through `launch`: it does not tell the process in time."""
+    """Let PySpark start its process through `launch`: it does not expose the process in time."""
     module: Any = pyspark.java_gateway
     original = module.Popen
     module.Popen = launch.popen

@@ -77,7 +77,7 @@ class Pace:
             raise
 
     def _hand_over(self) -> None:
-        """Give the free slots to those who wait, in the order in which they came."""
+        """Give the free slots to the waiting requests, first come, first served."""
         while self._waiting and self._under_way < int(self.limit):
             turn = self._waiting.popleft()
             if not turn.done():

@@ -1,6 +1,6 @@
 """Converts all string columns to `string`: writers may store dictionaries or large strings.
 
-Code outside this engine can rely on plain `string` columns. The only exception are the partition
+Code outside this engine can rely on plain `string` columns. The only exception is the partition
 values of a leaf, which may stay coded: evaluating codes is much faster.
 """
 

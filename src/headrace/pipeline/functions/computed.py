@@ -1,7 +1,7 @@
-"""Finds calls that reach code by a computed name or text.
+"""Finds calls that reach code by a computed name, or evaluate text as code.
 
 A call enters; what it may reach leaves. A name that starts with a module of the project is not
-reported: all of the project's Python counts where it is used.
+reported: all of the project's Python is included where such a name is used.
 """
 
 import ast
@@ -21,9 +21,9 @@ class Computed(msgspec.Struct, frozen=True):
 
     thing: str
     code: str | None = None
-    """The code that it evaluates, if that is written out."""
+    """The code that it evaluates, if the source contains it as text."""
     module: str | None = None
-    """The module that it imports, if its name is put together from texts that are."""
+    """The module that it imports, if its name is built from constants."""
 
     def code_in(self, module: Module) -> Module | None:
         """Return the code as if it were in a module; None if there is none."""
@@ -34,7 +34,7 @@ class Computed(msgspec.Struct, frozen=True):
 
 
 def find_computed(call: ast.Call, folding: Folding, resolver: Resolver) -> Computed | None:
-    """Return what a call reaches by a computed name or text; None if it reaches nothing so."""
+    """Return what a call reaches by a computed name or text; None for other calls."""
     called = folding.dotted(call.func)
     match call.args:
         case [source, *_] if called in _EVALUATORS:

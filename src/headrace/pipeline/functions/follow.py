@@ -222,7 +222,7 @@ class Follower:
             self.dependencies.add_foreign(FOREIGN_ATTRIBUTES[name], name)
 
     def _judge_computed(self, module: Module, statement: Statement, call: ast.Call) -> None:
-        """Follow code in a text that is written out; record what is computed instead."""
+        """Follow code that is evaluated from a constant text; record any other computed code."""
         computed = find_computed(call, Folding(self._resolver, module, statement), self._resolver)
         if computed is None:
             return

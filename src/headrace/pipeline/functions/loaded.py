@@ -1,7 +1,8 @@
-"""Knows whether modules that the process keeps loaded still have the source they were loaded from.
+"""Checks that loaded modules still have the source that they were loaded from.
 
-Modules of a project are loaded again with it. A package without a version stays loaded: if its
-source is edited meanwhile, the process runs other code than the source shows.
+The name and the file of a module enter; whether it is current leaves. Modules of a project are
+loaded again with it. A package without a version stays loaded: if its source is edited meanwhile,
+the process runs other code than the source shows.
 """
 
 import sys

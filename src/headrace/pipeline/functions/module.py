@@ -32,7 +32,7 @@ class Use(msgspec.Struct, frozen=True):
     name: str
     attributes: tuple[str, ...] = ()
     literal: str | None = None
-    """The text that it is called or subscripted with, if that is written out."""
+    """The text that it is called or subscripted with, if that is a constant."""
 
 
 class Statement:

@@ -123,7 +123,7 @@ class OpenedFiles:
         return False
 
     def unknown(self, module: Module, statement: Statement) -> Iterator[str]:
-        """Yield descriptions of what a statement reads from a place that its source hides."""
+        """Yield descriptions of what a statement reads from paths that are not in its source."""
         folding = Folding(self._resolver, module, statement)
         for node in statement.nodes():
             if isinstance(node, ast.Call) and (opened := _opened(folding, node)) is not None:
@@ -167,7 +167,7 @@ def _opened(folding: Folding, call: ast.Call) -> Opened | None:
 
 
 def is_opener(called: str) -> bool:
-    """Return whether a name is one whose files are looked for here."""
+    """Return whether a call of this name opens a file, which this module then looks for."""
     return _reads(called) or called in _RESOURCES | _FILE_TIMES or called in _METHOD_CALLERS
 
 

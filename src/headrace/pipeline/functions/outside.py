@@ -167,7 +167,7 @@ _CHANCE_METHODS = {
     "samples": frozenset({"statistics"}),
     "rvs": frozenset({"scipy"}),
 }
-"""The methods of objects of some packages that choose at random unless they are given a seed."""
+"""The methods that choose at random without a seed, and the packages whose objects have them."""
 _SEEDS = frozenset({"random_state", "seed"})
 _SQL_OUTSIDE = re.compile(r"random|'now'|current_|attach|readfile", re.IGNORECASE)
 _LOCAL_TIMES = {"astimezone": 0, "timestamp": 0, "fromtimestamp": 1, "mktime": 1}
@@ -193,9 +193,9 @@ FOREIGN_ATTRIBUTES = {
     "__loader__": "a file",
     "__spec__": "a file",
 }
-"""The attributes of any object through which its outside is reached."""
+"""The attributes that lead from any object to something outside the code."""
 FOREIGN_TEXTS = frozenset({"__builtins__", "__import__", "__loader__"})
-"""The texts by which code that is found dynamically reaches the outside."""
+"""The texts with which a dynamic look-up reaches something outside the code."""
 _COMPUTE_CALLERS = frozenset({"pyarrow.compute.call_function", "pyarrow.compute.get_function"})
 
 
@@ -207,7 +207,7 @@ def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] 
 
     Args:
         dotted: The full name.
-        literal: The string that it is called with, if that is written out.
+        literal: The string that it is called with, if that is a constant.
     """
     parts = dotted.split(".")
     if parts[-1] in _CLOCK_METHODS:
@@ -226,7 +226,7 @@ def judge_name(dotted: str, *, literal: str | None = None) -> tuple[Reach, str] 
 
 
 def _judge_value(dotted: str, literal: str | None) -> tuple[Reach, str] | None:
-    """Return what follows from a name as a value, from which others are reached."""
+    """Return what the use of a name as a value implies: other names may be reached from it."""
     if dotted in _FOREIGN_MODULES:
         return Reach.FOREIGN, f"any name of {dotted}, such as {_FOREIGN_MODULES[dotted]}"
     if dotted in _DYNAMIC_MODULES:
@@ -239,7 +239,7 @@ def _judge_value(dotted: str, literal: str | None) -> tuple[Reach, str] | None:
 
 
 def clock_method(node: ast.AST, own: Container[str] = ()) -> ast.expr | None:
-    """Return the method that a call calls if it is named like those that read the clock.
+    """Return the method of a call if it has the name of one that reads the clock.
 
     Args:
         node: The syntax.
@@ -262,7 +262,7 @@ def clock_method(node: ast.AST, own: Container[str] = ()) -> ast.expr | None:
 
 
 def clock_text(node: ast.AST, packages: Container[str]) -> str | None:
-    """Return a text that one of some packages converts to the current time; None for others."""
+    """Return a text that one of the imported packages converts to the current time, or None."""
     match node:
         case ast.Constant(value=str(text)) if text.casefold() in _CLOCK_TEXTS:
             return text if any(package in packages for package in _CLOCK_READERS) else None
@@ -270,7 +270,7 @@ def clock_text(node: ast.AST, packages: Container[str]) -> str | None:
 
 
 def chance_text(node: ast.AST, packages: Container[str]) -> str | None:
-    """Return the method, or the SQL, that chooses at random or reads more; None for others."""
+    """Return a method or an SQL text whose result depends on chance or on other data, or None."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name), keywords=options):
             is_seeded = any(option.arg in _SEEDS for option in options)

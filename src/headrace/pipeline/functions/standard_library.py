@@ -1,7 +1,7 @@
-"""Names which of Python's own modules depend on nothing but their arguments.
+"""Lists the names of Python's standard library that depend on nothing but their arguments.
 
-What is not named here is not proven: it may read files, the clock, or the machine. The names that
-read a file whose path is written out are in `opened`, the worst of the others in `outside`.
+A dotted name enters; whether it is listed leaves. Any other name may read files, the clock, or the
+machine: `opened` knows the names that open a file, `outside` the worst of the others.
 """
 
 import sys
@@ -77,18 +77,18 @@ _NAMES = frozenset(
     }
 )
 _STREAMS = frozenset({"sys.stdout", "sys.stderr"})
-"""Places to print to; what is known of them is not."""
+"""Printing to these is harmless; other names of them, such as `fileno`, are unknown."""
 _OTHER_MODULES = frozenset({"builtins", "importlib", "os", "socket", "subprocess", "sys"})
-"""Modules that others import and so have as attributes."""
+"""Modules that other modules import, so that they are attributes of these."""
 
 
 def is_standard(dotted: str) -> bool:
-    """Return whether a name is of a module of Python."""
+    """Return whether a name belongs to the standard library."""
     return dotted.partition(".")[0] in sys.stdlib_module_names
 
 
 def is_known(dotted: str) -> bool:
-    """Return whether a name of Python's modules depends only on its arguments."""
+    """Return whether a name of the standard library depends only on its arguments."""
     parts = dotted.split(".")
     prefixes = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
     return (
