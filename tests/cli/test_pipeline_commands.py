@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.command import headrace
+from tests.waiting import wait_until
 
 HEADRACE = [sys.executable, "-m", "headrace"]
 
@@ -147,8 +147,7 @@ def test_an_interrupt_while_spark_starts_leaves_no_process(project: str, tmp_pat
         stderr=subprocess.STDOUT,
         text=True,
     ) as process:
-        while process.poll() is None and not (tmp_path / "started").exists():
-            time.sleep(0.02)
+        wait_until((tmp_path / "started").exists, within_s=60)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=20)  # until the last holder of the pipe has ended
     assert (process.returncode, output) == (130, "interrupted\n")

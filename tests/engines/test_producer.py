@@ -97,8 +97,8 @@ def test_a_slow_start_opens_one_source_and_then_more() -> None:
     stream = probe.stream(at_once=8, start_with=1)
     seen = []
     for number, _ in stream:
-        time.sleep(0.02)  # lets the threads run ahead as far as they are allowed
-        seen.append((number, len(probe.given)))
+        # The threads run ahead as far as they are allowed.
+        seen.append((number, settled(lambda: len(probe.given), quiet_s=0.01)))
     # After n consumed sources, 1, 2, 4, 8 more may be open.
     assert all(opened <= number + 2 ** min(number, 3) + 1 for number, opened in seen)
     assert len(seen) == 20
@@ -159,10 +159,14 @@ def test_closing_ends_every_thread_and_every_source() -> None:
 
 
 def test_closing_twice_is_the_same_as_once() -> None:
-    stream = Probe(5, 5).stream()
+    probe = Probe(5, 5)
+    stream = probe.stream()
     next(stream)
     stream.close()
     stream.close()
+    with pytest.raises(ReaderClosedError):
+        next(stream)
+    assert probe.open == 0
 
 
 def test_an_error_is_raised_in_order() -> None:

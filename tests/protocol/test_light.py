@@ -133,8 +133,8 @@ def test_filtering_texts_with_nulls_does_not_import_pandas() -> None:
         "from headrace.compiled.text_copies import selected_texts\n"
         "texts = pyarrow.StringArray.from_buffers(2, pyarrow.py_buffer(bytes(12)), "
         "pyarrow.py_buffer(b''), pyarrow.py_buffer(b'\\1'), 1)\n"
-        "kept = selected_texts(texts, numpy.array([True, False]), Memory())\n"
-        "assert kept.to_pylist() == ['']\n"
+        "selected = selected_texts(texts, numpy.array([True, False]), Memory())\n"
+        "assert selected.to_pylist() == ['']\n"
         "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
