@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from headrace.maintain.setting import StateSettings
@@ -35,6 +36,15 @@ def metadata(
 def entry(path: str, *, size: int = 10, part: str | None = "a", **more: Any) -> dict[str, Any]:
     values = {} if part is None else {"part": part}
     return {"path": path, "size": size, "partitionValues": values, **more}
+
+
+def objects_of(folder: Path) -> dict[str, bytes]:
+    """Return the content of every file below a folder, by its path below the folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def writer(store: MemoryStore, settings: StateSettings = PLAIN, **more: Any) -> StateWriter:

@@ -15,7 +15,7 @@ from headrace.maintain.statement import parse_statement
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
 from tests.maintain import oracle
-from tests.maintain.table import entry, metadata
+from tests.maintain.table import entry, metadata, objects_of
 
 REAL = os.environ.get("HEADRACE_INDEXTABLES")
 LOGS = sorted(path.name for path in Path(REAL).iterdir() if path.is_dir()) if REAL else []
@@ -28,14 +28,6 @@ def sql(text: str, settings: StateSettings | None = None) -> ResultTable:
     return run_statement(statement, open_store=LocalStore, settings=settings)
 
 
-def objects(table: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(table)): path.read_bytes()
-        for path in table.rglob("*")
-        if path.is_file()
-    }
-
-
 def rows(result: ResultTable) -> list[dict[str, Any]]:
     return list(result.dicts())
 
@@ -45,7 +37,7 @@ def table(tmp_path: Path) -> Path:
     writer = StateWriter(LocalStore(str(tmp_path)))
     writer.commit([entry("p=1/part-a.split", part="1")], metadata=metadata())
     writer.commit([entry("p=2/part-b.split", part="2"), entry("p=10/part-c.split", part="10")])
-    for path in oracle.read(objects(tmp_path)).files:
+    for path in oracle.read(objects_of(tmp_path)).files:
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_bytes(b"data")
     return tmp_path
@@ -64,7 +56,7 @@ def test_describe_state_has_the_nine_properties(table: Path) -> None:
 
 
 def test_compact_merges_the_manifests_into_one(table: Path) -> None:
-    before = oracle.read(objects(table)).files
+    before = oracle.read(objects_of(table)).files
     (row,) = rows(sql(f"COMPACT INDEXTABLES '{table}'"))
     assert row == {
         "tablePath": str(table),
@@ -74,21 +66,21 @@ def test_compact_merges_the_manifests_into_one(table: Path) -> None:
         "version": 3,
         "numFiles": 3,
     }
-    after = oracle.read(objects(table))
+    after = oracle.read(objects_of(table))
     assert (after.files, len(after.record["manifests"])) == (before, 1)
 
 
 def test_a_second_compact_changes_nothing(table: Path) -> None:
     sql(f"COMPACT INDEXTABLES '{table}'")
-    before = objects(table)
+    before = objects_of(table)
     (row,) = rows(sql(f"COMPACT INDEXTABLES '{table}'"))
-    assert (row["version"], objects(table)) == (3, before)
+    assert (row["version"], objects_of(table)) == (3, before)
 
 
 def test_dropped_partitions_are_named_by_typed_values(table: Path) -> None:
     (row,) = rows(sql(f"DROP INDEXTABLES PARTITIONS FROM '{table}' WHERE part IN ('2', '7')"))
     assert (row["status"], row["count"]) == ("SUCCESS", 1)
-    assert set(oracle.read(objects(table)).files) == {"p=1/part-a.split", "p=10/part-c.split"}
+    assert set(oracle.read(objects_of(table)).files) == {"p=1/part-a.split", "p=10/part-c.split"}
 
 
 def test_a_condition_on_another_column_is_refused(table: Path) -> None:
@@ -98,7 +90,7 @@ def test_a_condition_on_another_column_is_refused(table: Path) -> None:
 
 def test_no_matching_partition_commits_nothing(table: Path) -> None:
     (row,) = rows(sql(f"DROP INDEXTABLES PARTITIONS FROM '{table}' WHERE part = '99'"))
-    assert (row["status"], oracle.states(objects(table))) == ("NO_MATCH", [1, 2])
+    assert (row["status"], oracle.states(objects_of(table))) == ("NO_MATCH", [1, 2])
 
 
 def test_a_table_without_a_log_is_refused(tmp_path: Path) -> None:
@@ -189,17 +181,17 @@ def test_purge_cleans_old_states_and_keeps_the_newest_three(table: Path) -> None
     for path in table.rglob("_manifest.avro"):  # the states themselves record that they are recent
         assert path.exists()
     sql(f"PURGE INDEXTABLE '{table}' OLDER THAN 7 DAYS")
-    assert oracle.states(objects(table)) == [1, 2, 3, 4, 5, 6]
+    assert oracle.states(objects_of(table)) == [1, 2, 3, 4, 5, 6]
 
 
 def test_truncate_keeps_only_the_newest_state(table: Path) -> None:
-    before = oracle.read(objects(table)).files
+    before = oracle.read(objects_of(table)).files
     dry = rows(sql(f"TRUNCATE INDEXTABLES TIME TRAVEL '{table}' DRY RUN"))
     assert dry[-1]["status"] == "DRY_RUN"
-    assert oracle.states(objects(table)) == [1, 2]
+    assert oracle.states(objects_of(table)) == [1, 2]
     sql(f"TRUNCATE INDEXTABLES TIME TRAVEL '{table}'")
-    assert oracle.states(objects(table)) == [2]
-    assert oracle.read(objects(table)).files == before
+    assert oracle.states(objects_of(table)) == [2]
+    assert oracle.read(objects_of(table)).files == before
 
 
 def test_repair_writes_a_new_log_of_the_existing_files(table: Path) -> None:
@@ -210,7 +202,7 @@ def test_repair_writes_a_new_log_of_the_existing_files(table: Path) -> None:
     result = rows(sql(f"REPAIR INDEXFILES TRANSACTION LOG '{table}' AT LOCATION '{target}'"))
     assert (result[0]["status"], result[0]["count"]) == ("SUCCESS", 1)
     assert any(row["status"] == "UNREADABLE" for row in result)
-    read = oracle.read(objects(table), root="_transaction_log_repaired")
+    read = oracle.read(objects_of(table), root="_transaction_log_repaired")
     assert set(read.files) == {"p=1/part-a.split"}
 
 
@@ -220,9 +212,9 @@ def test_a_real_log_is_compacted_without_a_change(name: str, tmp_path: Path) -> 
     table = shutil.copytree(Path(str(REAL)) / name, tmp_path / name)
     for path in [table, *table.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    before = oracle.read(objects(table))
+    before = oracle.read(objects_of(table))
     (row,) = rows(sql(f"COMPACT INDEXTABLES '{table}'"))
-    after = oracle.read(objects(table))
+    after = oracle.read(objects_of(table))
     assert (row["status"], row["version"]) == ("SUCCESS", before.version + 1)
     assert after.files == before.files
     assert after.record["schemaRegistry"] == before.record["schemaRegistry"]
@@ -241,15 +233,15 @@ def test_a_real_log_is_switched_to_json_and_committed_to(name: str, tmp_path: Pa
     table = shutil.copytree(Path(str(REAL)) / name, tmp_path / name)
     for path in [table, *table.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    before = oracle.read(objects(table)).files
+    before = oracle.read(objects_of(table)).files
     as_json = StateSettings(format=StateFormat.JSON)
     (row,) = rows(sql(f"CHECKPOINT INDEXTABLES '{table}'", as_json))
     assert (row["previousFormat"], row["newFormat"]) == ("avro-state", "json")
-    assert oracle.replay_json(objects(table)) == before
+    assert oracle.replay_json(objects_of(table)) == before
     writer = StateWriter(LocalStore(str(table)), settings=as_json)
     result = writer.commit([entry("new.split", size=3)])
     assert result.num_files == len(before) + 1
-    assert oracle.replay_json(objects(table)) == before | {"new.split": 3}
+    assert oracle.replay_json(objects_of(table)) == before | {"new.split": 3}
 
 
 def test_a_large_json_checkpoint_has_parts(tmp_path: Path) -> None:
@@ -260,4 +252,4 @@ def test_a_large_json_checkpoint_has_parts(tmp_path: Path) -> None:
     assert (row["newFormat"], row["numFiles"]) == ("json-multipart", 25)
     hint = msgspec.json.decode((tmp_path / "_transaction_log/_last_checkpoint").read_bytes())
     assert (hint["format"], hint["parts"]) == ("json-multipart", 3)
-    assert len(oracle.replay_json(objects(tmp_path))) == 25
+    assert len(oracle.replay_json(objects_of(tmp_path))) == 25

@@ -20,18 +20,14 @@ from headrace.storage.local import LocalStore
 from tests.lake.action import add, metadata, opening, protocol, remove, statistics, vector
 from tests.lake.checkpoint import Form, Shape, Statistics, write_checkpoint
 from tests.lake.log import state_at, write_history
+from tests.maintain.table import objects_of
 
 Key = tuple[str, str | None]
 
 
-def objects(table: Path) -> dict[str, bytes]:
-    root = table / "_headrace"
-    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
-
-
 def state_files(table: Path) -> dict[Key, int]:
     """Return the newest state's live files, with versioned tombstones, by fastavro alone."""
-    stored = objects(table)
+    stored = objects_of(table / "_headrace")
     newest = max(path for path in stored if path.endswith("_manifest.avro"))
     (record,) = fastavro.reader(io.BytesIO(stored[newest]))
     assert isinstance(record, dict)
@@ -122,7 +118,7 @@ def tracked(path: str, base: int | None, *, provider: str | None = None) -> Any:
 
 def row_fields(table: Path) -> dict[str, tuple[Any, ...]]:
     """Return the row ids and clustering provider of the entries of the newest state."""
-    stored = objects(table)
+    stored = objects_of(table / "_headrace")
     newest = max(path for path in stored if path.endswith("_manifest.avro"))
     (record,) = fastavro.reader(io.BytesIO(stored[newest]))
     assert isinstance(record, dict)

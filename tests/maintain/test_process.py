@@ -16,17 +16,13 @@ import pytest
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
 from tests.maintain import oracle
-from tests.maintain.table import PLAIN, entry, metadata
+from tests.maintain.table import PLAIN, entry, metadata, objects_of
 
 IS_SOAK = bool(os.environ.get("HEADRACE_SOAK"))
 PROCESSES, COMMITS = (8, 100) if IS_SOAK else (3, 8)
 STEP = 1 if IS_SOAK else 7
 MOST_WAIT_S = 6000 if IS_SOAK else 1200
 """Eight processes take turns; on a busy machine with slow fsync that takes half an hour."""
-
-
-def objects(table: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(table)): p.read_bytes() for p in table.rglob("*") if p.is_file()}
 
 
 def child(table: Path, *arguments: str) -> list[str]:
@@ -45,7 +41,7 @@ def test_commits_of_many_processes_have_no_gap_and_no_duplicate(tmp_path: Path) 
         subprocess.Popen(child(tmp_path, f"p{number}:{COMMITS}")) for number in range(PROCESSES)
     ]
     assert [process.wait(MOST_WAIT_S) for process in running] == [0] * PROCESSES
-    stored = objects(tmp_path)
+    stored = objects_of(tmp_path)
     total = PROCESSES * COMMITS
     assert oracle.states(stored) == list(range(1, total + 3))
     expected = {f"p{p}-{n}" for p in range(PROCESSES) for n in range(COMMITS)}
@@ -74,14 +70,14 @@ def test_a_process_killed_at_any_operation_leaves_an_intact_table(
             code = subprocess.run(child(table, work, str(at), when), check=False).returncode
             codes.add(code)
             kills += code == -signal.SIGKILL
-            stored = objects(table)
+            stored = objects_of(table)
             assert oracle.read(stored).files in (before, after)
             for version in oracle.states(stored):
                 oracle.read(stored, version)
             # The next process continues as if nothing had happened.
             result = StateWriter(LocalStore(str(table)), settings=PLAIN).commit([entry("next")])
-            assert result.version == oracle.states(objects(table))[-1]
-            assert "next" in oracle.read(objects(table)).files
+            assert result.version == oracle.states(objects_of(table))[-1]
+            assert "next" in oracle.read(objects_of(table)).files
         if codes == {0}:
             break
     else:

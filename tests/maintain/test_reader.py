@@ -12,11 +12,7 @@ from headrace.maintain.home import INDEXTABLES_HOME
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
 from tests.maintain import oracle
-from tests.maintain.table import PLAIN, entry, metadata
-
-
-def objects(table: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(table)): p.read_bytes() for p in table.rglob("*") if p.is_file()}
+from tests.maintain.table import PLAIN, entry, metadata, objects_of
 
 
 @pytest.fixture
@@ -31,7 +27,7 @@ def table(tmp_path: Path) -> Path:
 def test_the_reader_returns_the_files_of_every_version(table: Path) -> None:
     for version in (1, 2, 3):
         files = Table(str(table)).snapshot(version).scan()
-        expected = oracle.read(objects(table), version).files
+        expected = oracle.read(objects_of(table), version).files
         assert {file.path: file.size_bytes for file in files} == expected
 
 

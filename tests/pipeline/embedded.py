@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import Table
-from headrace.pipeline import Project, RunRecord
+from headrace.pipeline import Project, RunRecord, ViewRun
 
 ENGINE = "datafusion"
 
@@ -32,3 +32,9 @@ def rows(root: Path, view: str) -> list[dict[str, Any]]:
 def statuses(record: RunRecord) -> dict[str, str]:
     """Return the outcome of each view."""
     return {name: view.status.value for name, view in record.views.items()}
+
+
+def rows_digest(view: ViewRun) -> str:
+    """Return the digest of the rows of a view that has a result."""
+    assert view.digest is not None
+    return view.digest.rows_digest

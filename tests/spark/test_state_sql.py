@@ -11,11 +11,7 @@ from headrace.maintain.setting import PREFIX, StateSettings
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
 from tests.maintain import oracle
-from tests.maintain.table import entry, metadata
-
-
-def objects(table: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(table)): p.read_bytes() for p in table.rglob("*") if p.is_file()}
+from tests.maintain.table import entry, metadata, objects_of
 
 
 @pytest.fixture
@@ -56,7 +52,7 @@ def test_a_large_compaction_is_divided_among_workers(spark: SparkSession, tmp_pa
     adds = [entry(f"a{n}", part=str(n % 9)) for n in range(900)]
     writer.commit(adds, metadata=metadata())
     writer.commit([entry("b", part="4")], ["a5", "a77"])
-    before = oracle.read(objects(tmp_path)).files
+    before = oracle.read(objects_of(tmp_path)).files
     names = {"entriesPerManifest": "100", "compaction.distributeEntries": "1"}
     for name, value in names.items():
         spark.conf.set(f"{PREFIX}{name}", value)
@@ -66,7 +62,7 @@ def test_a_large_compaction_is_divided_among_workers(spark: SparkSession, tmp_pa
         for name in names:
             spark.conf.unset(f"{PREFIX}{name}")
     assert (row.status, row.numFiles) == ("SUCCESS", 899)
-    read = oracle.read(objects(tmp_path))
+    read = oracle.read(objects_of(tmp_path))
     assert (read.files, read.record["tombstones"]) == (before, [])
     assert len(read.record["manifests"]) >= 9
 
@@ -87,7 +83,7 @@ def test_a_frame_is_appended_as_one_version(spark: SparkSession, tmp_path: Path)
         frame.write.format("headrace").mode("append").option("partitionColumns", "part").save(
             str(table)
         )
-    read = oracle.read(objects(table))
+    read = oracle.read(objects_of(table))
     assert read.version == 2
     rows = [
         (identity, path.split("=")[1][0])
@@ -103,4 +99,4 @@ def test_a_frame_with_other_columns_is_refused(spark: SparkSession, table: Path)
     frame = spark.range(3).selectExpr("CAST(id AS STRING) AS id", "'x' AS part")
     with pytest.raises(Exception, match="the table has"):
         frame.write.format("headrace").mode("append").save(str(table))
-    assert oracle.states(objects(table)) == [1, 2]
+    assert oracle.states(objects_of(table)) == [1, 2]

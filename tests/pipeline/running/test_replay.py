@@ -13,17 +13,12 @@ from headrace.errors import (
     PinnedFilesChangedError,
     ReplayDiffersError,
 )
-from headrace.pipeline import Project, RunKind, RunStatus, ViewRun
+from headrace.pipeline import Project, RunKind, RunStatus
 from headrace.pipeline.execution.vacuum import Vacuumed
-from tests.pipeline.embedded import run
+from tests.pipeline.embedded import rows_digest, run
 from tests.pipeline.shop import append_orders, append_weather, edit
 
 ENGINE = "datafusion"
-
-
-def rows_digest(view: ViewRun) -> str:
-    assert view.digest is not None
-    return view.digest.rows_digest
 
 
 def test_a_replay_after_many_commits_gives_equal_digests(shop: Path) -> None:

@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 
 from headrace import Table
 from headrace.errors import RunCancelledError
-from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
+from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
 from headrace.pipeline.execution.comparison import compare_rows
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.run_progress import Quiet
@@ -25,6 +25,7 @@ from headrace.pipeline.runners.spark.job_group import SparkExecutions
 from headrace.pipeline.runners.spark.result_digest import digest_written
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.row_digest import digest_batches
+from tests.pipeline.embedded import rows_digest
 from tests.pipeline.shop import append_orders, append_weather, edit, replace_views, write_shop
 from tests.spark.test_columns import mapped_table
 from tests.spark.test_deletion_vectors import with_vectors
@@ -75,11 +76,6 @@ def first(shop: Path, spark: Any) -> RunRecord:
 
 def rows(root: Path, view: str, version: int | None = None) -> Any:
     return Table(root / "output" / view).snapshot(version=version).rows().read_all()
-
-
-def rows_digest(view: ViewRun) -> str:
-    assert view.digest is not None
-    return view.digest.rows_digest
 
 
 def test_every_view_runs_and_names_its_jobs(first: RunRecord) -> None:
