@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def hits(scan: Scan, **how: object) -> int:
-    """Read all batches, and return the number of listing cache hits."""
+    """Read all batches, and return how often a cached file list was used."""
     list(scan.batches(**how))  # type: ignore[arg-type]
     return scan.metrics.counts.listing_cache_hits
 

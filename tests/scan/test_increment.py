@@ -1,4 +1,4 @@
-"""An older listing plus the commits since then equals a new scan."""
+"""An older file list plus the commits since then equals a new scan."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""Compare the listings of other languages' clients with the library, on all conformance tables."""
+"""Compare the file lists of clients in other languages with the library, on all real tables."""
 
 from pathlib import Path
 
