@@ -94,6 +94,18 @@ def test_version_files_after_a_state_are_replayed(tmp_path: Path) -> None:
     assert paths(tmp_path, 1) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("is_checkpoint", [False, True])
+def test_of_the_lines_on_a_path_the_last_counts(tmp_path: Path, *, is_checkpoint: bool) -> None:
+    name = f"{1:020}.checkpoint.json" if is_checkpoint else f"{1:020}.json"
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA, split("a"), split("b")))
+    replaced, dropped = (gone("a"), split("a")), (split("c"), gone("c"), gone("b"))
+    put(tmp_path, name, lines(PROTOCOL, METADATA, *replaced, *dropped))
+    assert paths(tmp_path) == ["a"]
+    assert headrace.Table(tmp_path).state.describe().num_files == 1
+    headrace.Table(tmp_path).state.commit([{"path": "d", "size": 1}])
+    assert paths(tmp_path) == ["a", "d"]
+
+
 def test_a_json_checkpoint_is_read_and_reported(tmp_path: Path) -> None:
     put(tmp_path, f"{5:020}.checkpoint.json", lines(PROTOCOL, METADATA, split("a"), split("b")))
     put(tmp_path, f"{6:020}.json", lines(gone("a"), split("c")))

@@ -22,7 +22,7 @@ class NetChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def replay(base: Base) -> NetChange:
-    """Replay the version files of a base, oldest first."""
+    """Replay the version files of a base, oldest first; of the lines on a path, the last counts."""
     adds: dict[FileKey, Entry] = {}
     removes: set[FileKey] = set()
     registry: dict[str, str] = {}
@@ -33,8 +33,7 @@ def replay(base: Base) -> NetChange:
                 key = FileKey(action["remove"]["path"])
                 adds.pop(key, None)
                 removes.add(key)
-        for action in file.actions:  # the order within a version has no meaning: adds win
-            if action.get("add") is not None:
+            elif action.get("add") is not None:
                 add = action["add"]
                 entry = entry_of_add(add, version=file.version, timestamp_ms=file.modified_ms)
                 key = FileKey(add["path"])

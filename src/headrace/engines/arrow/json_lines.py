@@ -17,8 +17,8 @@ from headrace.protocol.action import ACTION_TYPES, Action, ActionRow, narrowed
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.version_file import inflate
 
-_MAY_BE_COMPRESSED = "_transaction_log/"
-"""The directory of IndexTables logs; files of Delta logs are never compressed."""
+_INDEXTABLES = "_transaction_log/"
+"""The directory of IndexTables logs. Their files may be compressed, and their lines are ordered."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -44,7 +44,31 @@ def scan_json(log: LogBytes, file: LogFile, *, columns: tuple[str, ...]) -> Iter
                 raise _corrupt(file, lines, first_line, decoder, error) from error
             if not rows and file.compacted is not None:  # it is read as a whole, so it is empty
                 raise CorruptLogError(path=file.path, line=None, reason="it contains no action")
+            if file.path.startswith(_INDEXTABLES):
+                rows = _last_of_each_path(rows)
             yield RowBatch(file, _relevant_rows(rows, columns))
+
+
+def _last_of_each_path(rows: list[ActionRow]) -> list[ActionRow]:
+    """Return the lines without those about a file that a later line of the same version is about.
+
+    A writer of IndexTables replaces a file by a remove and an add of the same path. In a Delta log
+    that is damage.
+    """
+    paths = [_path(row) for row in rows]
+    last = {path: number for number, path in enumerate(paths)}
+    return [
+        row
+        for number, (path, row) in enumerate(zip(paths, rows, strict=True))
+        if path is None or last[path] == number
+    ]
+
+
+def _path(row: ActionRow) -> str | None:
+    """Return the path of the file that a line adds or removes; None if it does neither."""
+    action = getattr(row, "add", None) or getattr(row, "remove", None)
+    path: str | None = None if action is None else action.path
+    return path
 
 
 def _relevant_rows(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
@@ -65,7 +89,7 @@ def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
 
 def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
     """Yield chunks of the file that end at the end of a line."""
-    may_be_compressed = file.path.startswith(_MAY_BE_COMPRESSED)
+    may_be_compressed = file.path.startswith(_INDEXTABLES)
     if file.compacted is not None or log.is_small(file) or may_be_compressed:
         # A summary of commits that contradicts itself must be replaced as a whole, so nothing of it
         # may be yielded before all of it has been read.
