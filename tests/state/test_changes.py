@@ -8,7 +8,9 @@ import pytest
 import headrace
 from headrace.errors import LogGapError
 from headrace.scan.changes import ChangeKind
+from tests.avro.entry import entry
 from tests.state.test_indextables_logs import NAMES, entries_of
+from tests.state.test_layouts import METADATA, PROTOCOL, lines, put, put_state, split
 
 
 @pytest.fixture(params=NAMES)
@@ -28,6 +30,15 @@ def test_each_version_changes_the_difference_of_its_state(real: Path) -> None:
         removed = {c.path for c in of_version if c.kind is ChangeKind.REMOVED}
         assert (added, removed) == (after - before, before - after)
         before = after
+
+
+def test_files_of_the_first_version_file_are_not_reported_again(tmp_path: Path) -> None:
+    known = entry("a") | {"partitionValues": {"part": None}}
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA, {"add": known}, split("b")))
+    put_state(tmp_path, 1, ["a", "c"], manifest="manifests/manifest-1.avro")
+    changes = [(c.version, c.kind, c.path) for c in headrace.Table(tmp_path).changes()]
+    first = [(0, ChangeKind.ADDED, "a"), (0, ChangeKind.ADDED, "b")]
+    assert changes == [*first, (1, ChangeKind.ADDED, "c"), (1, ChangeKind.REMOVED, "b")]
 
 
 def test_no_change_is_returned_twice(real: Path) -> None:

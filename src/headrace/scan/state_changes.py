@@ -63,8 +63,7 @@ class StateChanges(Changes):
         missing = [
             range(version, version + 1)
             for version in range(self.start, self.end + 1)
-            if version not in log.commits
-            and not (version in log.states and (version <= 1 or version - 1 in log.states))
+            if version not in log.commits and not _is_comparable(log, version)
         ]
         if missing:
             raise LogGapError(table=self.request.table, missing=missing)
@@ -90,10 +89,13 @@ class StateChanges(Changes):
     ) -> list[FileChange]:
         """Return the differences between a state and the previous one."""
         newer = _state(log.states[version], executor)
-        older = None
-        if version > 1 or (version == 1 and 0 in log.states and 0 not in log.commits):
-            older = _state(log.states[version - 1], executor)
-        before, after = compare(older, newer, executor)
+        if version == 1 and 0 in log.commits:
+            # The state of version 0, if there is one, may hold the files of a later version.
+            before = _recorded_files(log.commits[0], executor)
+            after = _visible_entries(newer, newer.manifest.manifests, executor)
+        else:
+            older = _state(log.states[version - 1], executor) if version else None
+            before, after = compare(older, newer, executor)
         added = [
             self._change(add, ChangeKind.ADDED, version)
             for key, add in after.items()
@@ -103,6 +105,19 @@ class StateChanges(Changes):
             self._change(before[k], ChangeKind.REMOVED, version) for k in before if k not in after
         ]
         return added + removed
+
+
+def _is_comparable(log: TransactionLog, version: int) -> bool:
+    """Return whether a version has a state, and the version before it something to compare with."""
+    if version not in log.states:
+        return False
+    return version == 0 or version - 1 in log.states or (version == 1 and 0 in log.commits)
+
+
+def _recorded_files(file: LogFile, executor: Executor) -> dict[FileKey, Add]:
+    """Return the files that the first version file adds."""
+    batches = _actions(executor, ScanJson(files=(file,), columns=("add", "remove")))
+    return {key_of(add): add for batch in batches for add in batch.actions("add")}
 
 
 def compare(
@@ -130,8 +145,12 @@ def compare(
 
 
 def _content(add: Add) -> tuple[object, ...]:
-    """Return what differs if a path holds another file than before."""
-    return add.size, add.modification_time, add.partition_values
+    """Return what differs if a path holds another file than before.
+
+    A state has no key for a partition value that is null.
+    """
+    values = {name: value for name, value in add.partition_values.items() if value is not None}
+    return add.size, add.modification_time, values
 
 
 def _tombstone_keys(state: StateManifest) -> set[tuple[str, str | None, int | None]]:
