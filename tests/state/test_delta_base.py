@@ -1,5 +1,6 @@
 """A state of a Delta log never changes an answer; if it is used, the decision records it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -263,6 +264,24 @@ def test_a_bad_state_changes_no_answer_and_is_reported(
     assert len(abandoned) == 1
     assert any(word in str(abandoned[0]) for word in reason.split("|"))
     assert paths(table) == ["c", "d", "e"]
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"Obj")])
+def test_a_manifest_that_is_lost_among_others_changes_no_answer(
+    table: Path, damage: Callable[[Path], object]
+) -> None:
+    settings = {"entries_per_manifest": 1}
+    state = headrace.Table(table).state
+    state.with_settings(msgspec.structs.replace(state.settings, **settings)).sync()
+    manifests = list((table / ROOT / "manifests").iterdir())
+    assert len(manifests) == 3
+    for manifest in manifests:
+        content = manifest.read_bytes()
+        damage(manifest)
+        abandoned = [event for event in events_of(table) if isinstance(event, StateAbandoned)]
+        assert manifest.name in str(abandoned[0])
+        assert paths(table) == ["c", "d", "e"]
+        manifest.write_bytes(content)
 
 
 def test_a_bad_state_is_counted_as_a_fallback(table: Path) -> None:

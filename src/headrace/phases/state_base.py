@@ -13,16 +13,22 @@ from msgspec.structs import replace
 from headrace.errors import HeadraceError, UnsafePathError
 from headrace.log.segment import LogIndex, Segment
 from headrace.log.state import State
-from headrace.log.state_name import STATE_FILE, hint_path, parse_state_directory, state_path
+from headrace.log.state_name import (
+    MANIFEST_DIRECTORY,
+    STATE_FILE,
+    hint_path,
+    parse_state_directory,
+    state_path,
+)
 from headrace.metrics.event import StateAbandoned
 from headrace.phases.phase import Consume, Phase
 from headrace.phases.recovery import STATE_FAILURES, reason_without_prefix
-from headrace.plan.batch import Batch
-from headrace.plan.node import Node, ScanAvro
+from headrace.plan.batch import Batch, FileListing
+from headrace.plan.node import Chain, ListFiles, Node, ScanAvro
 from headrace.protocol.action import LastCheckpoint, Metadata
 from headrace.protocol.action import Protocol as ProtocolAction
 from headrace.protocol.log_file import LogFile
-from headrace.protocol.state import StateManifest, decode_anchor
+from headrace.protocol.state import UNKNOWN_COUNT, StateManifest, decode_anchor
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -141,12 +147,15 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
     resume: Resumable[T]
 
     def plan(self) -> Node:
-        """Read the state itself; scans read its manifests."""
-        return ScanAvro(files=(LogFile(path=self.path),), columns=("state",))
+        """Read the state itself, and list its manifests, which scans read."""
+        state = ScanAvro(files=(LogFile(path=self.path),), columns=("state",))
+        return Chain(inputs=(state, ListFiles(directory=f"{self.root}/{MANIFEST_DIRECTORY}")))
 
     def next(self, data: Sequence[Batch]) -> Phase[T]:
         """Use the state if it is valid; else continue with the log."""
-        states = [state for batch in self.actions(data) for state in batch.actions("state")]
+        listings = [batch for batch in data if isinstance(batch, FileListing)]
+        batches = self.actions([batch for batch in data if not isinstance(batch, FileListing)])
+        states = [state for batch in batches for state in batch.actions("state")]
         if len(states) != 1:
             return self._ignored("it does not contain exactly one state")
         manifest: StateManifest = states[0]
@@ -161,15 +170,37 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
             return self._ignored("it lacks the table's protocol or metadata")
         state = State(root=self.root, file=LogFile(path=self.path), manifest=manifest)
         try:
-            for info in manifest.manifests:
-                state.manifest_file(info)
+            reason = self._why_incomplete(state, self.listed(listings))
         except UnsafePathError as error:
-            return self._ignored(str(error))
+            reason = str(error)
+        if reason is not None:
+            return self._ignored(reason)
         segment = self.resume.segment.based_on(state, commits=self.commits)
         if segment is None:
             return self._ignored("commits after it are missing")
         phase: Phase[T] = self.resume.on_state(segment, protocol=protocol, metadata=metadata)
         return phase
+
+    def _why_incomplete(self, state: State, files: Sequence[LogFile]) -> str | None:
+        """Return why a scan could not read all manifests; None if they are there.
+
+        A scan that finds this out after it has emitted files cannot start again without the state.
+
+        Raises:
+            UnsafePathError: a manifest's path leads out of the root.
+        """
+        listed = {file.path.rpartition("/")[2]: file.size_bytes for file in files}
+        for info in state.manifest.manifests:
+            path = state.manifest_file(info).path
+            folder, _, name = path.rpartition("/")
+            if folder != f"{self.root}/{MANIFEST_DIRECTORY}":
+                continue
+            if name not in listed:
+                return f"its manifest {path} is missing"
+            if info.length_bytes not in {UNKNOWN_COUNT, listed[name]}:
+                lengths = f"{listed[name]} bytes, but its state records {info.length_bytes}"
+                return f"its manifest {path} has {lengths}"
+        return None
 
     def _why_untrusted(self, state: StateManifest) -> str | None:
         """Return why the state cannot be trusted; None if it can."""
