@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from headrace.avro.state_file import decode_state, encode_state
 from headrace.errors import CleanupRefusedError
 from headrace.maintain.cleanup import clean, plan_cleanup, run_cleanup
 from headrace.maintain.home import INDEXTABLES_HOME
@@ -120,8 +121,9 @@ def test_a_manifest_that_a_newer_state_references_is_kept() -> None:
     plan = plan_cleanup(store, INDEXTABLES_HOME, settings=settings, clock_ms=clock)
     assert plan.manifests
     # A commit that references them again happens between the plan and its execution.
-    path = f"_transaction_log/state-v{5:020}/_manifest.avro"
-    store.objects[path] = store.objects[f"_transaction_log/state-v{3:020}/_manifest.avro"]
+    path, older = (f"_transaction_log/state-v{v:020}/_manifest.avro" for v in (5, 3))
+    state = decode_state(store.objects[older], path=older)
+    store.objects[path] = encode_state(msgspec.structs.replace(state, state_version=5))
     run_cleanup(store, INDEXTABLES_HOME, plan)
     oracle.read(store.objects, 5)
 

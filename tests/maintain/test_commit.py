@@ -3,10 +3,12 @@
 import msgspec
 import pytest
 
+from headrace.avro.state_file import decode_state, encode_state
 from headrace.errors import (
     CommitConflictError,
     CorruptStateError,
     InvalidArgumentError,
+    InvalidTableError,
     NotIndexTablesError,
     StateConflictError,
 )
@@ -211,6 +213,26 @@ def test_a_wrong_hint_changes_no_commit(hint: bytes | None) -> None:
     else:
         store.objects["_transaction_log/_last_checkpoint"] = hint
     assert writer(store).commit([entry("c")]).version == 3
+
+
+def test_a_state_that_claims_another_version_is_damage() -> None:
+    store = table("a")
+    place = "_transaction_log/state-v{:020}/_manifest.avro"
+    store.objects[place.format(7)] = store.objects[place.format(1)]
+    with pytest.raises(CorruptStateError, match="claims to be of version 1"):
+        writer(store).commit([entry("x")])
+
+
+def test_nothing_follows_the_last_version_that_a_log_can_have() -> None:
+    store = table("a")
+    place, last = "_transaction_log/state-v{:020}/_manifest.avro", (1 << 63) - 1
+    state = decode_state(store.objects[place.format(1)], path="state")
+    moved = msgspec.structs.replace(state, state_version=last)
+    store.objects[place.format(last)] = encode_state(moved)
+    before = set(store.objects)
+    with pytest.raises(InvalidTableError, match="cannot have another"):
+        writer(store).commit([entry("x")])
+    assert set(store.objects) == before
 
 
 def test_many_adds_are_split_into_manifests() -> None:

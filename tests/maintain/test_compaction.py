@@ -3,6 +3,7 @@
 import io
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import fastavro
 import msgspec
@@ -15,6 +16,7 @@ from headrace.maintain.compaction import Trigger
 from headrace.maintain.distribution import RewriteTask, TaskOutcome, run_task
 from headrace.maintain.setting import StateSettings
 from headrace.protocol.state import ManifestInfo
+from headrace.protocol.state_schema import ENTRY_FIELDS, entry_schema
 from tests.maintain import oracle
 from tests.maintain.memory import MemoryStore
 from tests.maintain.table import PLAIN, entry, metadata, table, writer
@@ -200,6 +202,66 @@ def test_unknown_fields_survive_a_compaction() -> None:
     writer(store).compact()
     (listed,) = oracle.read(store.objects).entries
     assert listed["fromTheFuture"] == "kept"
+
+
+def replaced_manifest(store: MemoryStore, schema: dict[str, Any], records: list[Any]) -> None:
+    """Replace the manifest of a table by one of another writer, without a block index."""
+    path = next(p for p in store.objects if "/manifests/" in p)
+    out = io.BytesIO()
+    fastavro.writer(out, schema, records)
+    store.objects[path] = out.getvalue()
+    place = f"_transaction_log/state-v{1:020}/_manifest.avro"
+    state = decode_state(store.objects[place], path=place)
+    info = ManifestInfo(
+        path=state.manifests[0].path,
+        num_entries=len(records),
+        min_added_at_version=0,
+        max_added_at_version=0,
+    )
+    store.objects[place] = encode_state(msgspec.structs.replace(state, manifests=(info,)))
+
+
+def test_renamed_widened_and_absent_fields_are_rewritten_as_ours() -> None:
+    store = table("a", "b")
+    renamed = {"path": "file", "size": "sizeInBytes", "addedAtVersion": "version"}
+    fields: list[dict[str, Any]] = [
+        {**field, "name": renamed.get(field["name"], field["name"])}
+        for field in ENTRY_FIELDS
+        if field["name"] not in {"dataChange", "addedAtTimestamp", "splitTags"}
+    ]
+    for field in fields:
+        if field["name"] == "numMergeOps":
+            field["type"] = ["null", "long"]
+        if field["name"] == "hasFooterOffsets":
+            field |= {"type": ["null", "boolean"], "default": None}
+    fields.append({"name": "size", "type": ["null", "string"], "default": None, "field-id": 159})
+    record = {"partitionValues": {"part": "a"}, "sizeInBytes": 10, "modificationTime": 1}
+    records = [
+        {**record, "file": name, "version": 1, "numMergeOps": 1 << 40, "size": "large"}
+        for name in ("a", "b")
+    ]
+    replaced_manifest(store, entry_schema(*fields), records)
+    writer(store).commit([entry("c")], ["b"], force_compaction=True)
+    read = oracle.read(store.objects)
+    assert read.files == {"a": 10, "c": 10}
+    kept = next(listed for listed in read.entries if listed["path"] == "a")
+    assert (kept["addedAtVersion"], kept["numMergeOps"], kept["dataChange"]) == (1, 1 << 40, True)
+
+
+@pytest.mark.parametrize(("field", "kind"), [("path", None), ("splitTags", "string")])
+def test_a_manifest_without_paths_or_with_another_type_is_damage(
+    field: str, kind: str | None
+) -> None:
+    store = table("a")
+    fields = [f for f in ENTRY_FIELDS if f["name"] != field]
+    number = next(f["field-id"] for f in ENTRY_FIELDS if f["name"] == field)
+    if kind is not None:
+        fields.append({"name": field, "type": kind, "field-id": number})
+    record = {**oracle.read(store.objects).entries[0], "splitTags": "x" if kind else None}
+    schema = entry_schema(*fields)
+    replaced_manifest(store, schema, [record])
+    with pytest.raises(CorruptStateError, match=field):
+        writer(store).compact()
 
 
 def test_a_divided_compaction_gives_the_same_files_in_partition_order() -> None:

@@ -237,6 +237,19 @@ def test_a_damaged_state_is_rewritten(tmp_path: Path) -> None:
     assert state_files(tmp_path) == scanned(tmp_path)
 
 
+def test_a_damaged_newer_state_does_not_cost_a_full_sync_every_time(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1)], [add("b", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    damaged = tmp_path / "_headrace" / f"state-v{2:020}" / "_manifest.avro"
+    damaged.parent.mkdir()
+    damaged.write_bytes(b"Obj")
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.UNCHANGED
+    assert Table(str(tmp_path)).state.verify().live_files == 2
+    write_more(tmp_path, 2, [add("c", size=3)])
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.INCREMENTAL
+    assert state_files(tmp_path) == scanned(tmp_path)
+
+
 @pytest.mark.parametrize("lost", ["missing", "older"])
 def test_a_sync_repairs_the_hint_that_an_interrupted_one_left(tmp_path: Path, lost: str) -> None:
     write_history(tmp_path, [[*opening(), add("a", size=1)]])

@@ -101,6 +101,27 @@ def test_statistics_survive_the_upgrade() -> None:
     assert (listed["numRecords"], listed["minValues"], listed["stats"]) == (5, {"id": "1"}, "{}")
 
 
+OTHERS: dict[str, Any] = {
+    "deleteOpstamp": 7,
+    "timeRangeStart": "2026",
+    "tags": {"a": "b", "c": None},
+    "fromTheFuture": ["x"],
+    "score": 1.5,
+}
+
+
+def test_fields_of_other_writers_survive_the_upgrade_and_a_compaction() -> None:
+    store = legacy()
+    line = line_of("e", size=5, nested={"a": [1]}, **OTHERS)
+    store.objects[f"_transaction_log/{5:020}.json"] = encoded([line])
+    checkpoint(store)
+    for _ in range(2):
+        listed = {e["path"]: e for e in oracle.read(store.objects).entries}
+        assert {name: listed["e"][name] for name in OTHERS} == OTHERS
+        assert "nested" not in listed["e"]
+        writer(store).commit(removes=["b"], force_compaction=True)
+
+
 def test_the_protocol_is_raised_from_2_to_4() -> None:
     store = legacy(protocol=2)
     checkpoint(store)

@@ -197,6 +197,8 @@ def header_with(schema: Schema) -> bytes:
                 "fields": [{"name": "x", "type": {"type": "array", "items": "null"}}],
             }
         ),
+        header_with({"type": "record", "name": "E", "fields": [{"type": "string"}]}),
+        header_with({"type": "record", "name": "E", "fields": {"path": "string"}}),
         MAGIC + write_long(1 << 50),
         MAGIC + write_long(1) + write_long(1 << 40),
         MAGIC + b"\xff" * 12,

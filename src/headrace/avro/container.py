@@ -209,6 +209,8 @@ def _schema(text: bytes, path: str) -> Schema:
         raise CorruptStateError(path=path, reason="its schema is not JSON") from error
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise CorruptStateError(path=path, reason="its schema is not a record schema")
+    if not _has_well_formed_fields(schema):
+        raise CorruptStateError(path=path, reason="a field of its schema has no name or no type")
     if _count_types(schema, _MAX_SCHEMA) > _MAX_TYPES:
         raise CorruptStateError(path=path, reason="its schema is too deep or too wide")
     if max(_extent(schema, {})) > _MAX_TYPES:
@@ -216,6 +218,14 @@ def _schema(text: bytes, path: str) -> Schema:
     if _has_zero_byte_items(schema):
         raise CorruptStateError(path=path, reason="its schema has arrays of zero-byte items")
     return schema
+
+
+def _has_well_formed_fields(schema: Schema) -> bool:
+    fields = schema.get("fields")
+    return isinstance(fields, list) and all(
+        isinstance(field, dict) and isinstance(field.get("name"), str) and "type" in field
+        for field in fields
+    )
 
 
 def _count_types(schema: Any, depth: int) -> int:

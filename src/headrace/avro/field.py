@@ -53,6 +53,11 @@ COLUMN_TYPES: Mapping[str, pa.DataType] = {
 """The Arrow type of each known field, by our name for it."""
 
 
+def is_our_name(name: str) -> bool:
+    """Return whether one of our fields has this name; a file may use it for another one."""
+    return name in _IDS
+
+
 def file_field_names(schema: Schema) -> dict[str, str]:
     """Map our name of each known field to its name in the file.
 

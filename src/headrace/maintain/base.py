@@ -14,13 +14,15 @@ import msgspec
 from headrace.avro.state_file import decode_state
 from headrace.errors import (
     CorruptLogError,
+    CorruptStateError,
+    DamageError,
     LogGapError,
     NotIndexTablesError,
     ObjectNotFoundError,
 )
 from headrace.log.name import CommitName, first_name, parse_name
 from headrace.log.state_name import STATE_FILE, normalise_manifest, parse_state_directory
-from headrace.maintain.home import Home
+from headrace.maintain.home import Home, HomeKind
 from headrace.maintain.version_file import Action, checkpoint_parts, decode_actions
 from headrace.protocol.state import StateManifest
 from headrace.storage.store import Store, WritableStore
@@ -95,13 +97,14 @@ def read_state(store: Store, home: Home, version: int) -> StateManifest:
     """
     path = home.state_path(version)
     state = decode_state(store.read(path), path=path)
+    if state.state_version != version:
+        reason = f"it claims to be of version {state.state_version}"
+        raise CorruptStateError(path=path, reason=reason)
     manifests = tuple(
-        msgspec.structs.replace(
-            info, path=normalise_manifest(info.path, state_version=state.state_version)
-        )
+        msgspec.structs.replace(info, path=normalise_manifest(info.path, state_version=version))
         for info in state.manifests
     )
-    return msgspec.structs.replace(state, manifests=manifests, state_version=version)
+    return msgspec.structs.replace(state, manifests=manifests)
 
 
 def list_states(store: WritableStore, home: Home) -> list[int]:
@@ -190,12 +193,19 @@ def _state_versions(names: Iterable[str]) -> Iterator[int]:
 
 
 def _probe(store: Store, home: Home, version: int) -> StateManifest | None:
-    """Return the last state in the unbroken sequence that starts at `version`."""
+    """Return the last state in the unbroken sequence that starts at `version`.
+
+    Next to a Delta log, a damaged state ends the sequence: the one before it is as good.
+    """
     state = None
     while True:
         try:
             state = read_state(store, home, version)
         except ObjectNotFoundError:
+            return state
+        except DamageError:
+            if state is None or home.kind is HomeKind.INDEXTABLES:
+                raise
             return state
         version += 1
 

@@ -28,6 +28,7 @@ from headrace.maintain.draft import (
     purge_entries,
     remove_files,
 )
+from headrace.maintain.entry_schema import schema_of_entries
 from headrace.maintain.home import Home, HomeKind
 from headrace.maintain.lookup import Located, Lookup
 from headrace.maintain.manifest_file import ManifestShelf
@@ -250,13 +251,13 @@ class Build:
         drop_tombstones(draft, added, home=self._home)
         add_entries(draft, self.change.staged, home=self._home, version=version)
         if pending:
-            schema = self._home.entry_schema
+            schema = schema_of_entries(self._home.entry_schema, pending.values())
             names = {field["name"] for field in schema["fields"]}
             known = (
                 {name: value for name, value in entry.items() if name in names}
                 for entry in pending.values()
             )
-            staged = stage.put_entries(known, types=self._types)
+            staged = stage.put_entries(known, types=self._types, schema=schema)
             add_entries(draft, staged, home=self._home, version=version)
 
     def _empty_state(self, base: Base, version: int) -> StateManifest:

@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from headrace.maintain.home import Home, HomeKind
+from headrace.maintain.known_entry import INHERITED_VERSION
 from headrace.maintain.lookup import Located
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.rewrite import Rewrite
 from headrace.maintain.setting import StateSettings
-from headrace.maintain.staging import INHERITED_VERSION, Stage, StagedEntries
+from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.visibility import PathSet, Visibility, tombstone_of
 from headrace.protocol.key import FileKey
 from headrace.protocol.schema import DataType

@@ -4,14 +4,19 @@ Fields are identified by id, or by name if they have none. A field that only som
 nullable in the union, so that unknown fields survive a rewrite.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from headrace.protocol.state_schema import Schema
+from headrace.avro.container import Header
+from headrace.avro.field import file_field_names, is_our_name
+from headrace.errors import CorruptStateError
+from headrace.protocol.state import Entry
+from headrace.protocol.state_schema import OTHER_FIELDS, Schema
 
+_LONGS = 1 << 63
 _SILENT = frozenset({"doc", "field-id", "key-id", "value-id", "element-id", "aliases", "default"})
 """Properties that do not affect the bytes of a record."""
 
@@ -23,26 +28,105 @@ def same_shape(first: Schema, second: Schema) -> bool:
     )
 
 
-def union_schema(home: Schema, others: Sequence[Schema]) -> Schema:
-    """Return the schema of the home, followed by the fields that only other schemas have."""
-    fields = list(home["fields"])
-    names = {field["name"] for field in fields}
-    for schema in others:
-        for field in schema["fields"]:
-            if field["name"] not in names:
-                names.add(field["name"])
-                fields.append(_nullable(field))
-    if len(fields) == len(home["fields"]):
-        return home
-    return {**home, "fields": fields}
+def union_schema(home: Schema, headers: Iterable[Header]) -> Schema:
+    """Return the schema of the home, followed by the fields that only other files have.
+
+    Raises:
+        CorruptStateError: a file has a field of ours with another type.
+    """
+    fields: dict[str, Schema] = {field["name"]: field for field in home["fields"]}
+    for header in headers:
+        for field in _by_our_names(header.schema):
+            name = field["name"]
+            merged = _merged(fields.get(name), field)
+            if merged is None:
+                reason = f"its field {name} has the type {field['type']}"
+                raise CorruptStateError(path=header.path, reason=reason)
+            fields[name] = merged
+    united = list(fields.values())
+    return home if united == home["fields"] else {**home, "fields": united}
 
 
-def _nullable(field: Schema) -> Schema:
-    kind = field["type"]
-    if isinstance(kind, list):
-        rest = [branch for branch in kind if branch != "null"]
-        return {**field, "type": ["null", *rest], "default": None}
-    return {**field, "type": ["null", kind], "default": None}
+def schema_of_entries(home: Schema, entries: Iterable[Entry]) -> Schema:
+    """Return the schema of the home, with fields for the other values of entries.
+
+    The values come from JSON. A field whose values are not all of one type, or are neither text,
+    numbers, booleans, nor lists or maps of text, is not in the schema.
+    """
+    names = {field["name"] for field in home["fields"]}
+    types: dict[str, list[Any]] = {}
+    for entry in entries:
+        for name in entry.keys() - names:
+            kinds = types.setdefault(name, [])
+            kind = _type_of(entry[name])
+            if entry[name] is not None and kind not in kinds:
+                kinds.append(kind)
+    others = [
+        _other_field(name, kinds[0])
+        for name, kinds in types.items()
+        if len(kinds) == 1 and kinds[0] is not None
+    ]
+    return {**home, "fields": [*home["fields"], *others]} if others else home
+
+
+def _other_field(name: str, kind: Any) -> Schema:
+    known = OTHER_FIELDS.get(name)
+    if known is not None and _shape(known["type"]) == _shape(["null", kind]):
+        return known
+    return {"name": name, "type": ["null", kind], "default": None}
+
+
+def _type_of(value: Any) -> Any:
+    match value:
+        case bool():
+            return "boolean"
+        case int() if -_LONGS <= value < _LONGS:
+            return "long"
+        case float():
+            return "double"
+        case str():
+            return "string"
+        case list() if all(isinstance(item, str) for item in value):
+            return {"type": "array", "items": "string"}
+        case Mapping() if all(isinstance(item, str | None) for item in value.values()):
+            return {"type": "map", "values": ["null", "string"]}
+        case _:
+            return None
+
+
+def _by_our_names(schema: Schema) -> Iterator[Schema]:
+    """Yield the fields of a file, by our names as far as they are ours."""
+    ours = {theirs: name for name, theirs in file_field_names(schema).items()}
+    for field in schema["fields"]:
+        if field["name"] in ours:
+            yield {**field, "name": ours[field["name"]]}
+        elif not is_our_name(field["name"]):
+            yield field
+
+
+def _merged(known: Schema | None, field: Schema) -> Schema | None:
+    """Return a field that holds the values of both; None if there is none."""
+    if known is None:
+        return {**field, "type": ["null", *_branches(field["type"])], "default": None}
+    ours, theirs = _branches(known["type"]), _branches(field["type"])
+    shapes = [_shape(kind) for kind in ours]
+    added = [kind for kind in theirs if _shape(kind) not in shapes]
+    if not added or (added, ours) == (["int"], ["long"]):
+        return known
+    if (added, ours) == (["long"], ["int"]):
+        return {**known, "type": _with_branches(known["type"], ["long"])}
+    if is_our_name(known["name"]):
+        return None
+    return {**known, "type": _with_branches(known["type"], [*ours, *added])}
+
+
+def _branches(kind: Any) -> list[Any]:
+    branches = kind if isinstance(kind, list) else [kind]
+    return [branch for branch in branches if branch != "null"]
+
+
+def _with_branches(kind: Any, branches: list[Any]) -> Any:
+    return ["null", *branches] if isinstance(kind, list) else branches[0]
 
 
 @lru_cache(maxsize=64)

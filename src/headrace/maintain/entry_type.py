@@ -15,7 +15,13 @@ from headrace.protocol.action import Int, Long
 from headrace.protocol.state import Entry
 from headrace.protocol.state_schema import Schema
 
-_PRIMITIVES: Mapping[str, Any] = {"string": str, "long": Long, "int": Int, "boolean": bool}
+_PRIMITIVES: Mapping[str, Any] = {
+    "string": str,
+    "long": Long,
+    "int": Int,
+    "double": float,
+    "boolean": bool,
+}
 _Size = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 

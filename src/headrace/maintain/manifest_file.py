@@ -22,6 +22,7 @@ from headrace.avro.manifest import describe_entries
 from headrace.avro.record import decode_block, decode_records
 from headrace.errors import CorruptStateError, ObjectNotFoundError
 from headrace.log.state_name import resolve_manifest
+from headrace.maintain.known_entry import EntryReading
 from headrace.maintain.parallel import read_each
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import UNKNOWN_COUNT, Entry, ManifestInfo
@@ -60,6 +61,7 @@ class ManifestFile:
         self.blocks = blocks
         self._content = content
         """The whole file, if it had to be read anyway."""
+        self._reading = EntryReading(header.schema, path=path)
 
     @property
     def has_checksums(self) -> bool:
@@ -131,12 +133,13 @@ class ManifestFile:
         return self.with_versions(decoded, self.blocks[at].block)
 
     def with_versions(self, entries: list[Entry], block: IndexedBlock) -> list[Entry]:
-        """Fill in the versions that entries inherit."""
+        """Return entries by our field names, with the versions that they inherit."""
         inherited = self.inherited_version(block)
-        for entry in entries:
+        known = self._reading.converted(entries)
+        for entry in known:
             if not entry["addedAtVersion"]:
                 entry["addedAtVersion"] = inherited
-        return entries
+        return known
 
     def inherited_version(self, block: IndexedBlock) -> int:
         """Return the version that entries of a block inherit if their `addedAtVersion` is 0."""
@@ -228,8 +231,9 @@ def _described(
     """Build the block index of a file that has none, by decoding it."""
     at = header.length_bytes
     blocks = []
+    reading = EntryReading(header.schema, path=header.path)
     for raw in split_blocks(memoryview(content)[at:], header):
-        entries = decode_block(raw, header)
+        entries = reading.converted(decode_block(raw, header))
         if entries:
             length = len(raw.framed(header.sync))
             described = describe_entries(entries, types, length_bytes=length)

@@ -10,9 +10,11 @@ import msgspec
 from headrace.errors import HeadraceError, InvalidArgumentError, NotIndexTablesError
 from headrace.maintain.base import Base, list_states, read_base, read_state
 from headrace.maintain.creation import create_log
+from headrace.maintain.entry_schema import schema_of_entries
 from headrace.maintain.home import Home, partition_types
 from headrace.maintain.live import live_entries
 from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.replay import replay
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.stored_name import is_absolute, stored_names
 from headrace.maintain.writer import StateWriter
@@ -57,11 +59,13 @@ def repair(
     missing = tuple(sorted(entry["path"] for entry in compress(entries, is_missing)))
     metadata = msgspec.json.decode(base.metadata or "{}")
     create_log(target, target_home, metadata=metadata.get("metaData") or metadata)
-    names = {field["name"] for field in target_home.entry_schema["fields"]}
+    schema = schema_of_entries(target_home.entry_schema, present)
+    names = {field["name"] for field in schema["fields"]}
     registry = {} if base.state is None else dict(base.state.schema_registry)
     result = StateWriter(target, home=target_home, settings=settings).commit(
         ({name: entry[name] for name in names & entry.keys()} for entry in present),
-        schema_registry=registry,
+        schema_registry=registry | replay(base).registry,
+        entry_schema=schema,
     )
     return RepairResult(
         source_version=base.version,

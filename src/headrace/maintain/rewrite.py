@@ -112,7 +112,7 @@ class Rewrite:
         self._dropping = dropping
         self.types = types
         self._settings = settings
-        self.schema = union_schema(schema, [file.header.schema for file in files])
+        self.schema = union_schema(schema, [file.header for file in files])
         self._only = only
         self.count = RewriteCount(
             entries_in=sum(file.blocks[at].block.count for file, at in self._block_indexes())

@@ -24,6 +24,7 @@ from headrace.maintain.entry_progress import EntryProgress
 from headrace.maintain.entry_sort import EntrySort
 from headrace.maintain.entry_type import why_invalid
 from headrace.maintain.home import Home, codec_of
+from headrace.maintain.known_entry import ENTRY_DEFAULTS
 from headrace.maintain.partition_code import PartitionCodes
 from headrace.maintain.setting import StateSettings
 from headrace.protocol import light
@@ -37,8 +38,6 @@ WHOLE_BYTES = 8 << 20
 """Larger manifests are uploaded in parts."""
 _MAX_BYTES = (1 << 63) - 1
 """The largest number that a state can record."""
-INHERITED_VERSION = 0
-"""The `addedAtVersion` of an entry whose version is that of the first state to reference it."""
 
 
 class StagedEntries(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,15 +83,24 @@ class Stage:
         return msgspec.structs.replace(manifest.info, path=path)
 
     def put_entries(
-        self, entries: Iterable[Mapping[str, Any]], *, types: Mapping[str, DataType]
+        self,
+        entries: Iterable[Mapping[str, Any]],
+        *,
+        types: Mapping[str, DataType],
+        schema: Schema | None = None,
     ) -> StagedEntries:
         """Store entries, sorted by partition, in as many manifests as needed.
+
+        Args:
+            entries: The entries, by the names of their fields.
+            types: The partition columns, in the order of the spec, with their types.
+            schema: The schema of their manifests; that of the home by default.
 
         Raises:
             InvalidArgumentError: a file is given twice, or an entry is not valid.
             StorageError: the store failed.
         """
-        schema = self._home.entry_schema
+        schema = schema or self._home.entry_schema
         keys: set[FileKey] = set()
         infos: list[ManifestInfo] = []
         total = 0
@@ -238,8 +246,8 @@ def complete_entry(fields: Mapping[str, Any], schema: Schema) -> Entry:
             entry[name] = fields[name]
         elif "default" in field:
             entry[name] = field["default"]
-        elif name in _DEFAULTS:
-            entry[name] = _DEFAULTS[name]
+        elif name in ENTRY_DEFAULTS:
+            entry[name] = ENTRY_DEFAULTS[name]
         else:
             reason = f"an entry lacks {name}: {dict(fields)}"
             raise InvalidArgumentError(argument="adds", reason=reason)
@@ -255,15 +263,6 @@ def complete_entry(fields: Mapping[str, Any], schema: Schema) -> Entry:
     if problem := why_invalid(entry, schema):
         raise InvalidArgumentError(argument="adds", reason=f"{problem}: {dict(fields)}")
     return entry
-
-
-_DEFAULTS: dict[str, Any] = {
-    "partitionValues": {},
-    "modificationTime": 0,
-    "dataChange": True,
-    "addedAtVersion": INHERITED_VERSION,
-    "addedAtTimestamp": 0,
-}
 
 
 def now_ms() -> int:

@@ -19,9 +19,11 @@ from headrace.errors import (
     CorruptStateError,
     HeadraceError,
     InvalidArgumentError,
+    InvalidTableError,
     NotIndexTablesError,
     StateConflictError,
 )
+from headrace.log.name import MAX_VERSION
 from headrace.log.state_name import state_directory
 from headrace.maintain.base import NO_VERSION, Base, Layout, read_base
 from headrace.maintain.build import Build, Change
@@ -45,6 +47,7 @@ from headrace.metrics.reporter import Reporter
 from headrace.protocol.key import FileKey
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import StateManifest
+from headrace.protocol.state_schema import Schema
 from headrace.storage.store import WritableStore
 
 
@@ -82,6 +85,7 @@ class StateWriter:
         metadata: Mapping[str, Any] | None = None,
         is_merge: bool = False,
         force_compaction: bool = False,
+        entry_schema: Schema | None = None,
     ) -> CommitResult:
         """Commit the next version with files added and removed.
 
@@ -93,6 +97,7 @@ class StateWriter:
             metadata: The table's new metadata; required for a table that does not exist yet.
             is_merge: Whether the removed files were merged into the added ones.
             force_compaction: Whether to compact everything in the same version.
+            entry_schema: The schema of the added entries, if they have other fields.
 
         Raises:
             StateConflictError: another writer removed one of the files during the commit.
@@ -107,7 +112,7 @@ class StateWriter:
         stage = self._stage()
         types = partition_types(_encoded(metadata) or base.metadata)
         try:
-            staged = stage.put_entries(adds, types=types)
+            staged = stage.put_entries(adds, types=types, schema=entry_schema)
             change = Change(
                 staged=staged,
                 removes=removed_keys,
@@ -193,6 +198,10 @@ class StateWriter:
 
     def _attempts(self, base: Base, build: Build, stage: Stage) -> CommitResult:
         settings = self.settings
+        if base.version >= MAX_VERSION:
+            stage.discard()
+            reason = f"its newest version is {base.version}, so it cannot have another one"
+            raise InvalidTableError(table=self.store.root, reason=reason)
         for attempt in range(1, settings.max_attempts + 1):
             if attempt > 1:
                 self._sleep(self._backoff_s(attempt))

@@ -72,9 +72,23 @@ COMPANION_FIELDS: tuple[Schema, ...] = (
 )
 """The fields that IndexTables 0.5 writes after `ENTRY_FIELDS`."""
 
+_TAGS = _optional("tags", _map(208, ["null", "string"]), 166)
+
+OTHER_FIELDS: dict[str, Schema] = {
+    field["name"]: field
+    for field in (
+        _TAGS,
+        _optional("deleteOpstamp", "long", 123),
+        _optional("docMappingJson", "string", 133),
+        _optional("timeRangeStart", "string", 137),
+        _optional("timeRangeEnd", "string", 138),
+    )
+}
+"""Fields that some writers have besides. A manifest has them if one of its entries does."""
+
 DELTA_FIELDS: tuple[Schema, ...] = (
     _optional("deletionVector", DELETION_VECTOR_SCHEMA, 160),
-    _optional("tags", _map(208, ["null", "string"]), 166),
+    _TAGS,
     _optional("baseRowId", "long", 167),
     _optional("defaultRowCommitVersion", "long", 168),
     _optional("clusteringProvider", "string", 169),
