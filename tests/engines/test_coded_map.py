@@ -15,10 +15,9 @@ from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.engines.arrow.checkpoint.uniform_layout import UniformLayout
 from tests.effort import examples
 from tests.engines.damage import Damaged
+from tests.engines.map_file import NO_ADD, written
 
-MAP = pa.map_(pa.string(), pa.string())
 MANY = 3000
-NO_ADD = "no add"
 
 texts = st.one_of(st.sampled_from(["", "a", "b", "2026-01-01"]), st.text(max_size=6))
 writers = st.fixed_dictionaries(
@@ -32,20 +31,6 @@ writers = st.fixed_dictionaries(
         "write_page_checksum": st.booleans(),
     }
 )
-
-
-def written(maps: list[Any], **writer: Any) -> BytesIO:
-    """Write a row for each map; a `NO_ADD` row holds another action."""
-    is_add = [entries is not NO_ADD for entries in maps]
-    column = pa.array(
-        [entries if own else None for entries, own in zip(maps, is_add, strict=True)], MAP
-    )
-    add = pa.StructArray.from_arrays(
-        [column], ["partitionValues"], mask=pa.array([not own for own in is_add])
-    )
-    file = BytesIO()
-    pq.write_table(pa.table({"add": add}), file, **writer)
-    return file
 
 
 def by_code(file: BytesIO) -> list[list[Any] | None]:

@@ -16,7 +16,7 @@ from headrace.compiled.memory import Memory
 from headrace.engines.arrow.checkpoint.coded_map import MapChunks, MapPages
 from headrace.engines.arrow.checkpoint.footer import Footer
 from tests.effort import examples
-from tests.engines.test_coded_map import written
+from tests.engines.map_file import written
 
 pytestmark = pytest.mark.skipif(not is_built(), reason="built without a compiler")
 

@@ -18,9 +18,8 @@ from headrace.engines.arrow.parquet.thrift import read_struct
 from headrace.engines.arrow.parquet.varint import read_varint
 from headrace.protocol.action import ACTION_TYPES
 from tests.effort import examples
+from tests.engines.action_schema import METADATA, NAMES, PROTOCOL
 from tests.engines.source import Content
-
-NAMES = ("protocol", "metaData")
 
 
 def by_arrow(source: Any) -> dict[str, Any]:
@@ -49,26 +48,6 @@ def test_every_real_checkpoint_is_read_as_by_arrow(fixture_tables: Path) -> None
 texts = st.one_of(st.none(), st.text(max_size=20), st.just("x" * 3000))
 maps = st.one_of(st.none(), st.dictionaries(st.text(min_size=1, max_size=8), texts, max_size=4))
 lists = st.one_of(st.none(), st.lists(st.text(max_size=8), max_size=4))
-PROTOCOL = pa.struct(
-    [
-        ("minReaderVersion", pa.int32()),
-        ("minWriterVersion", pa.int32()),
-        ("readerFeatures", pa.list_(pa.string())),
-    ]
-)
-METADATA = pa.struct(
-    [
-        ("schemaString", pa.string()),
-        ("id", pa.string()),  # the column it is found by, with columns on both sides
-        ("partitionColumns", pa.list_(pa.string())),
-        ("configuration", pa.map_(pa.string(), pa.string())),
-        ("createdTime", pa.int64()),
-        (
-            "format",
-            pa.struct([("provider", pa.string()), ("options", pa.map_(pa.string(), pa.string()))]),
-        ),
-    ]
-)
 
 
 @pytest.mark.property

@@ -22,11 +22,11 @@ from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.engines.arrow.checkpoint.text_column import TextColumn
 from headrace.engines.arrow.parquet.action import read_actions
 from headrace.errors import CorruptCheckpointError
+from tests.engines.action_schema import METADATA, NAMES, PROTOCOL
 from tests.engines.add_file import by_arrow, many, written
 from tests.engines.damage import flipped, page_bodies
+from tests.engines.map_file import written as written_maps
 from tests.engines.source import Content
-from tests.engines.test_coded_map import written as written_maps
-from tests.engines.test_lite import METADATA, NAMES, PROTOCOL
 
 ROWS = 60
 NAMES_OF_MAPS = ("day", "city")

@@ -28,10 +28,8 @@ from tests.pipeline.shop import write_shop
 from tests.rows.lake import field, table_lines
 from tests.spark import abroad
 from tests.spark.lake import data_file, kernel_rows, numbers, rows_of, write_hours
-from tests.spark.test_columns import mapped_table, write_partitions
-from tests.spark.test_deletion_vectors import with_vectors
-from tests.spark.test_engine import NAMES, SIDECARS, counted, write_large_checkpoint
-from tests.spark.test_read import partitioned
+from tests.spark.large_checkpoint import NAMES, SIDECARS, counted, write_large_checkpoint
+from tests.spark.special_table import mapped_table, partitioned, with_vectors, write_partitions
 
 
 @pytest.fixture(scope="module")

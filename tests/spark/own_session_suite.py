@@ -21,7 +21,7 @@ from headrace.metrics.event import Event
 from tests.lake.checkpoint import Form, Shape
 from tests.rows.lake import field, write_table
 from tests.spark import abroad
-from tests.spark.test_engine import NAMES, counted, write_large_checkpoint
+from tests.spark.large_checkpoint import NAMES, counted, write_large_checkpoint
 
 cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.spark.cluster import standalone_cluster
 from tests.spark.lake import kernel_rows
-from tests.spark.test_deletion_vectors import with_vectors
+from tests.spark.special_table import with_vectors
 
 DRIVER = """
 import json, sys

@@ -1,6 +1,5 @@
 """Columns on Spark: partition values of every type, mapped and widened columns, odd names."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,9 +16,10 @@ import headrace.spark
 from headrace.errors import PartitionValueError
 from tests.lake.log import write_commit
 from tests.lake.partition import PARTS
-from tests.rows.lake import field, mapped, struct, table_lines
+from tests.rows.lake import field, table_lines
 from tests.rows.widening import widened_partitions, widened_table
 from tests.spark.lake import data_file, files_read, kernel_rows, plan_of, rows_of
+from tests.spark.special_table import mapped_table, write_partitions
 
 MOMENT = datetime(2026, 3, 1, 12, 30, 15, 123456)  # noqa: DTZ001
 VALUES: dict[str, list[tuple[str, Any]]] = {
@@ -38,16 +38,6 @@ VALUES: dict[str, list[tuple[str, Any]]] = {
     "timestamp": [("2026-03-01 12:30:15.123456", MOMENT), ("2026-03-01T12:30:15.123456Z", MOMENT)],
     "timestamp_ntz": [("2026-03-01 12:30:15.123456", MOMENT)],
 }
-
-
-def write_partitions(table: Path, kind: str, texts: list[str | None]) -> Path:
-    lines = table_lines([field("p", kind), field("id", "long")], partition_columns=["p"])
-    for number, text in enumerate(texts):
-        data = pa.table({"id": [number]})
-        values = {"p": text}
-        lines.append(data_file(table, f"{number}.parquet", data, partition_values=values))
-    write_commit(table, 0, lines)
-    return table
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -106,54 +96,6 @@ def test_paths_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> No
     assert rows_of(frame.where("id = 5 OR p = '100%'")) == [(3, "100%"), (5, "{a,b}")]
     headrace.spark.register(spark)
     assert rows_of(spark.read.format("headrace").load(str(table))) == expected
-
-
-MAPPED = [
-    mapped("id", "long", "col-1", 1),
-    mapped("col-1", "string", "col-2", 2),
-    mapped("s", struct(mapped("x", "long", "col-4", 4), mapped("y", "string", "x", 5)), "col-3", 3),
-    mapped("day part", "date", "col-6", 6),
-]
-
-
-def with_ids(name: str, kind: pa.DataType, number: int) -> pa.Field:
-    return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
-
-
-def mapped_file(table: Path, name: str, names: tuple[str, ...], start: int) -> Any:
-    first, second, third, x, y = names
-    inner = pa.struct([with_ids(x, pa.int64(), 4), with_ids(y, pa.string(), 5)])
-    schema = pa.schema(
-        [
-            with_ids(first, pa.int64(), 1),
-            with_ids(second, pa.string(), 2),
-            with_ids(third, inner, 3),
-        ]
-    )
-    rows = range(start, start + 5)
-    columns = [
-        pa.array(rows, pa.int64()),
-        pa.array([f"text {row}" for row in rows]),
-        pa.array([None if row % 5 == 4 else {x: 10 * row, y: str(row)} for row in rows], inner),
-    ]
-    data = pa.Table.from_arrays(columns, schema=schema)
-    line = data_file(table, name, data, partition_values={"col-6": f"2026-03-0{1 + start // 5}"})
-    bounds = {"minValues": {"col-1": start}, "maxValues": {"col-1": start + 4}}
-    line["add"]["stats"] = json.dumps({"numRecords": 5, "nullCount": {"col-1": 0}, **bounds})
-    return line
-
-
-def mapped_table(table: Path, mode: str) -> Path:
-    """Write two files in two partitions, with column mapping."""
-    names = ("col-1", "col-2", "col-3", "col-4", "x")
-    # In id mode, a file may use the names of other columns.
-    swapped = ("col-2", "col-1", "third", "x", "col-4") if mode == "id" else names
-    properties = {"delta.columnMapping.mode": mode}
-    lines = table_lines(MAPPED, partition_columns=["day part"], properties=properties)
-    lines.append(mapped_file(table, "a.parquet", names, 0))
-    lines.append(mapped_file(table, "b.parquet", swapped, 5))
-    write_commit(table, 0, lines)
-    return table
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])

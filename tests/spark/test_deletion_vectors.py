@@ -11,29 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import headrace.spark
 from tests.lake.log import write_commit
-from tests.rows.lake import field, table_lines
 from tests.spark.lake import data_file, files_read, kernel_rows, rows_of
-
-DELETED = {1: [0, 3, 9], 2: list(range(10)), 4: [9_999, 0]}
-
-
-def with_vectors(table: Path) -> Path:
-    """Write five files in two partitions; three have deleted rows, and one of them no others."""
-    lines = table_lines([field("id", "long"), field("p", "string")], partition_columns=["p"])
-    for number in range(5):
-        rows = 10_000 if number == 4 else 10
-        lines.append(
-            data_file(
-                table,
-                f"{number}.parquet",
-                pa.table({"id": range(number * 10, number * 10 + rows)}),
-                partition_values={"p": "odd" if number % 2 else "even"},
-                deleted=DELETED.get(number, ()),
-                row_group_size=1000,
-            )
-        )
-    write_commit(table, 0, lines)
-    return table
+from tests.spark.special_table import with_vectors
 
 
 def test_deleted_rows_are_not_returned(spark: SparkSession, tmp_path: Path) -> None:

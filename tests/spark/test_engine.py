@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import asdict
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
@@ -45,15 +44,15 @@ from tests.effort import examples
 from tests.engines.meeting import MeetingStore
 from tests.lake.action import add, opening
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
-from tests.lake.log import commit_path, state_at, write_history
+from tests.lake.log import state_at, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import WELL_FORMED, plans
 from tests.listing import AS_WRITTEN, batch_rows, by_key, file_rows
 from tests.spark import abroad
+from tests.spark.large_checkpoint import FILES, NAMES, SIDECARS, counted, write_large_checkpoint
 from tests.waiting import wait_until
 
 WHERE = (None, "part = 'x'", "n = 1", "id > 20", "id < 10 OR part IS NULL")
-FILES = 40
 
 cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
 
@@ -67,24 +66,6 @@ def distributed(
     embedded = wiring.open_executor(LocalStore(str(table)))
     executor = SparkExecutor(spark, embedded=embedded, **sizes)
     return headrace.Table(table, executor=executor, reporter=events.append)
-
-
-def counted(events: list[Event]) -> list[dict[str, Any]]:
-    ended = [event for event in events if isinstance(event, LogReplayCompleted)]
-    return [asdict(event.counts) | {"keys": event.dedup_hashmap_size} for event in ended]
-
-
-def write_large_checkpoint(table: Path, shape: Shape) -> list[Path]:
-    """Write a checkpoint of forty files, and a later commit that replaces two of them."""
-    history = [[*opening(), *(add(f"f{i}") for i in range(FILES))], [add("f1"), add("f2")]]
-    write_history(table, history)
-    paths = write_checkpoint(table, 0, state_at(history, 0), shape)
-    commit_path(table, 0).unlink()
-    return paths
-
-
-SIDECARS = Shape(form=Form.V2_PARQUET, sidecars=3, row_group_rows=2)
-NAMES = sorted(f"f{i}" for i in range(FILES))
 
 
 @pytest.mark.property

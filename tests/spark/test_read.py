@@ -28,21 +28,7 @@ from tests.spark.lake import (
     rows_of,
     write_hours,
 )
-
-
-def partitioned(table: Path) -> Path:
-    """Write three days of two cities each, with ten rows per file."""
-    fields = [field("id", "long"), field("day", "date"), field("city", "string")]
-    lines = table_lines(fields, partition_columns=["day", "city"])
-    for day in range(3):
-        for number, city in enumerate(("Bern", "Basel")):
-            start = 20 * day + 10 * number
-            values = {"day": f"2026-03-0{day + 1}", "city": city}
-            data = pa.table({"id": range(start, start + 10)})
-            name = f"day={values['day']}/city={city}/{start}.parquet"
-            lines.append(data_file(table, name, data, partition_values=values))
-    write_commit(table, 0, lines)
-    return table
+from tests.spark.special_table import partitioned
 
 
 def test_rows_and_columns_are_those_of_the_table(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from headrace.protocol.state import Tombstone
 from tests.lake.action import add, opening, remove
 from tests.lake.log import write_history
 from tests.state.delta_state import ROOT, put_state, write_state
-from tests.state.test_indextables_logs import entries_of
+from tests.state.real_log import entries_of
 
 HISTORY = [
     [*opening(), *(add(f"{n:03}", partition_values={"n": str(n % 7)}) for n in range(60))],

@@ -9,7 +9,7 @@ import headrace
 from headrace.errors import LogGapError
 from headrace.scan.changes import ChangeKind
 from tests.avro.entry import entry
-from tests.state.test_indextables_logs import NAMES, entries_of
+from tests.state.real_log import NAMES, entries_of
 from tests.state.test_layouts import METADATA, PROTOCOL, lines, put, put_state, split
 
 

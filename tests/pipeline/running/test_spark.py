@@ -27,8 +27,7 @@ from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.row_digest import digest_batches
 from tests.pipeline.embedded import rows_digest
 from tests.pipeline.shop import append_orders, append_weather, edit, replace_views, write_shop
-from tests.spark.test_columns import mapped_table
-from tests.spark.test_deletion_vectors import with_vectors
+from tests.spark.special_table import mapped_table, with_vectors
 
 BUILDER = '''\
 from headrace.pipeline import view
