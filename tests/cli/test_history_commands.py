@@ -49,6 +49,12 @@ def test_history_lists_the_newest_commit_first(table: str) -> None:
     assert "WRITE" not in lines
 
 
+def test_history_has_one_line_per_commit_however_narrow_the_terminal(table: str) -> None:
+    lines = headrace("history", table, COLUMNS="40", TTY_COMPATIBLE="1").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["VERSION", "2", "1", "0"]
+    assert lines[1].index("num_added_files=") == lines[0].index("METRICS")
+
+
 def test_changes_are_files_or_rows(table: str) -> None:
     files = [json.loads(line) for line in headrace("changes", table).stdout.splitlines()]
     assert [file["version"] for file in files][:3] == [0, 0, 1]

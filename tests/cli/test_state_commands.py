@@ -88,6 +88,37 @@ def test_changes_start_after_a_version_or_at_a_time(table: str) -> None:
     assert "--since" in missing.stderr
 
 
+@pytest.mark.parametrize("verb", ["sync", "describe", "compact", "clean", "verify"])
+def test_a_state_of_no_table_is_refused_as_for_other_commands(tmp_path: Path, verb: str) -> None:
+    result = headrace("state", verb, str(tmp_path / "nowhere"))
+    assert (result.returncode, result.stdout) == (3, "")
+    assert "TABLE_NOT_FOUND" in result.stderr
+
+
+def test_readable_changes_show_decoded_paths(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1], "city": ["La Chaux"]})
+    for _ in range(2):
+        write_deltalake(tmp_path / "t", rows, mode="append", partition_by=["city"])
+    table = str(tmp_path / "t")
+    assert "city=La%20Chaux/" in headrace("state", "changes", table, "--since", "0").stdout
+    assert facts("state", "changes", table, "--since", "0")[0]["path"].startswith("city=La%2520")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("DESCRIBE STATE '/t'", "at character 9: expected INDEXTABLES, found 'STATE'"),
+        ("desc", "at character 4: expected INDEXTABLES, found the end"),
+        ("SELECT 1", "at character 0: expected CHECKPOINT, COMPACT"),
+        ("", "at character 0: expected CHECKPOINT, COMPACT"),
+    ],
+)
+def test_an_unknown_statement_names_the_wrong_word(text: str, message: str) -> None:
+    result = headrace("sql", text)
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
 def test_an_unknown_setting_is_refused_with_the_known_ones(table: str) -> None:
     result = headrace("state", "sync", table, "--set", "nonsense=3")
     assert result.returncode == 2

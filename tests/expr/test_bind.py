@@ -232,6 +232,20 @@ def test_every_name_must_be_a_column(text: str, column: str, known: str | None) 
     assert caught.value.known[:1] == (() if known is None else (known,))
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Mapepd = 1", "; did you mean Mapped?"),
+        ("st.iner.x = 1", "; did you mean st.Inner?"),
+        ("s = Bern", "; if it is a text, quote it: 'Bern'"),
+    ],
+)
+def test_the_error_for_an_unknown_name_says_what_may_be_meant(text: str, hint: str) -> None:
+    with pytest.raises(UnknownColumnError) as caught:
+        _bind(text)
+    assert str(caught.value).endswith(hint)
+
+
 def test_columns_are_bound_to_their_physical_names_rule_29() -> None:
     flat, nested = _bind("mapped = 1"), _bind("st.Inner.`x.y` IS NULL")
     assert isinstance(flat, Compare)

@@ -1,10 +1,12 @@
 """Prints text for people and JSON for tools: one place decides about color, width and pipes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import rich.console
 import typer
+from rich.cells import cell_len
 from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.tree import Tree
@@ -40,6 +42,22 @@ def print_grid(grid: Grid) -> None:
         boundless = console.options.update(max_width=_BOUNDLESS)
         console.width = max(console.width, Measurement.get(console, boundless, grid).maximum)
     console.print(grid, soft_wrap=False)
+
+
+def print_lines(lines: Sequence[Sequence[str]]) -> None:
+    """Print one line per row, with aligned columns but the last one; nothing is cut or wrapped.
+
+    A cell with characters that cannot be printed is shown as a JSON string.
+    """
+    shown = [[_printable(cell) for cell in line] for line in lines]
+    widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)][:-1]
+    for *cells, last in shown:
+        padded = (cell + " " * (w - cell_len(cell)) for cell, w in zip(cells, widths, strict=True))
+        typer.echo("  ".join((*padded, last)).rstrip())
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else msgspec.json.encode(text).decode()
 
 
 def print_tree(tree: Tree) -> None:

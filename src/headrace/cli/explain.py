@@ -31,7 +31,7 @@ def explain(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Print the phases that find a table's live files, and the plan of each.
 
-    No file list is computed: consuming phases run, partial results are only planned.
+    The log is listed, and protocol and metadata are read; the file list is only planned.
 
     [dim]headrace explain /data/events --where "city = 'Bern'"[/]
     """

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headrace.cli.console import make_grid, print_grid, print_json
+from headrace.cli.console import print_json, print_lines
 from headrace.cli.moment import shown_time
 from headrace.cli.option import AsJson, StorageOption, TableUri, open_table
 
@@ -27,17 +27,19 @@ def history(
     if as_json:
         print_json(entries)
         return
-    grid = make_grid("version", "committed (UTC)", "operation", "metrics", "user", "engine")
-    for entry in entries:
-        grid.add_row(
+    lines = [("VERSION", "COMMITTED (UTC)", "OPERATION", "USER", "ENGINE", "METRICS")]
+    lines += [
+        (
             str(entry.version),
             shown_time(entry.timestamp_ms),
             entry.operation or "",
-            ", ".join(f"{name}={_shown(value)}" for name, value in entry.metrics.items()),
             entry.user_name or entry.user_id or "",
             entry.engine or "",
+            ", ".join(f"{name}={_shown(value)}" for name, value in entry.metrics.items()),
         )
-    print_grid(grid)
+        for entry in entries
+    ]
+    print_lines(lines)
 
 
 def _shown(value: Any) -> str:

@@ -15,6 +15,7 @@ from headrace.cli.option import (
     parse_moment,
     parse_words,
 )
+from headrace.cli.path import shown_path
 from headrace.cli.progress_bar import Work, show_work
 from headrace.errors import InvalidArgumentError
 
@@ -125,7 +126,8 @@ def _changes(table: Any, since: str | None, *, as_json: bool) -> None:
         return
     grid = make_grid("version", "change", "size", "path")
     for change in changes:
-        grid.add_row(str(change.version), change.kind, str(change.size_bytes or ""), change.path)
+        size = str(change.size_bytes or "")
+        grid.add_row(str(change.version), change.kind, size, shown_path(change.path))
     print_grid(grid)
 
 

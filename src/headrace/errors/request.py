@@ -1,6 +1,7 @@
 """Requests that cannot be answered: a wrong argument, predicate or column."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from headrace.errors.root import HeadraceError
 
@@ -119,11 +120,19 @@ class UnknownColumnError(RequestError):
 
     code = "UNKNOWN_COLUMN"
 
-    def __init__(self, *, column: str, known: Sequence[str]) -> None:
-        self.column, self.known = column, tuple(known)
+    def __init__(self, *, column: str, known: Sequence[str], in_condition: bool = False) -> None:
+        self.column, self.known, self.in_condition = column, tuple(known), in_condition
         listed = ", ".join(self.known)
         known_columns = f"the table has {listed}" if listed else "its parent has no columns"
-        super().__init__(f"no column {column}; {known_columns}")
+        super().__init__(f"no column {column}; {known_columns}{self._hint()}")
+
+    def _hint(self) -> str:
+        folded = {name.casefold(): name for name in self.known}
+        close = get_close_matches(self.column.casefold(), folded, n=1)
+        if close:
+            return f"; did you mean {folded[close[0]]}?"
+        is_word = self.in_condition and self.column.isidentifier()
+        return f"; if it is a text, quote it: '{self.column}'" if is_word else ""
 
 
 class UnsupportedPredicateError(RequestError):

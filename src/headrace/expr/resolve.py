@@ -59,7 +59,7 @@ class Resolver(msgspec.Struct, frozen=True):
             field = level.find(name)
             if field is None:
                 known = tuple(str(Column((*column.parts[:index], n))) for n in level.names)
-                raise UnknownColumnError(column=str(column), known=known)
+                raise UnknownColumnError(column=str(column), known=known, in_condition=True)
             fields.append(field)
             inner: DataType = field.type
             while isinstance(inner, ArrayType) and index + 1 < len(column.parts):

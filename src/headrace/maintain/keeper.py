@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from headrace.errors import InvalidArgumentError, NotIndexTablesError
+from headrace.errors import InvalidArgumentError, NotIndexTablesError, TableNotFoundError
 from headrace.log.name import LOG_DIRECTORY
 from headrace.maintain.base import Base, Layout, newest_state, read_base, require_base
 from headrace.maintain.build import Build, Change
@@ -119,6 +119,7 @@ class StateKeeper:
 
         Raises:
             NotIndexTablesError: there is no state.
+            TableNotFoundError: there is neither a state nor a log.
         """
         return describe(self._store, self.home, self._base(), settings=self.settings)
 
@@ -130,6 +131,7 @@ class StateKeeper:
 
         Raises:
             NotIndexTablesError: there is no state.
+            TableNotFoundError: there is neither a state nor a log.
         """
         if self.home.kind is HomeKind.INDEXTABLES:
             return self._writer().compact()
@@ -140,7 +142,10 @@ class StateKeeper:
 
         Raises:
             CleanupRefusedError: a state cannot be read; nothing was deleted.
+            TableNotFoundError: there is neither a state nor a log.
         """
+        if not any(True for _ in self._store.list_tree(self.home.root)):
+            self._require_delta_log()
         return clean(self._store, self.home, settings=self.settings, dry_run=dry_run)
 
     def verify(self) -> Verification:
@@ -156,6 +161,10 @@ class StateKeeper:
     def _has_delta_log(self) -> bool:
         return next(iter(self._log.list(LOG_DIRECTORY)), None) is not None
 
+    def _require_delta_log(self) -> None:
+        if not self._has_delta_log():
+            raise TableNotFoundError(table=self._log.root)
+
     def _writer(self) -> StateWriter:
         return StateWriter(
             self._store,
@@ -170,7 +179,8 @@ class StateKeeper:
             return require_base(read_base(self._store, self.home), table=self._store.root)
         state = newest_state(self._store, self.home)
         if state is None:
-            raise NotIndexTablesError(table=self._log.root, has_delta_log=self._has_delta_log())
+            self._require_delta_log()
+            raise NotIndexTablesError(table=self._log.root, has_delta_log=True)
         return Base(
             version=state.state_version,
             state=state,
