@@ -161,3 +161,15 @@ def test_a_view_that_only_spark_can_check_is_not_called_correct(tmp_path: Path) 
     assert lines[0].startswith("3 views are correct for spark")
     assert lines[1] == "1 more can be checked by Spark only: add --with-spark"
     assert lines[2].startswith("on Spark only: odd: ")
+
+
+def test_verify_uses_the_runner_of_the_results_and_says_if_nothing_was_verified(
+    tmp_path: Path,
+) -> None:
+    shop = str(tmp_path / "shop")
+    assert headrace("init", shop).returncode == 0
+    assert headrace("run", shop, "--engine", "datafusion").returncode == 0
+    assert headrace("verify", shop).stdout.count("equal to run") == 2
+    (tmp_path / "shop" / "views" / "order_sizes.sql").write_text("SELECT 2 AS two FROM orders")
+    result = headrace("verify", shop, "--select", "order_sizes")
+    assert "nothing was verified: a run on datafusion" in " ".join(result.stdout.split())

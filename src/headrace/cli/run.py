@@ -7,7 +7,6 @@ import typer
 from headrace.cli.console import make_grid, plain_console, print_grid, print_json
 from headrace.cli.option import (
     AsJson,
-    EngineName,
     Pin,
     ProjectFolder,
     RunName,
@@ -49,6 +48,14 @@ OtherEngine = Annotated[
         "--engine",
         metavar="ENGINE",
         help="Replay on a different runner: spark or datafusion.",
+    ),
+]
+NewestEngine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="The runner: spark or datafusion; by default that of the newest result.",
     ),
 ]
 LastEngine = Annotated[
@@ -155,7 +162,7 @@ def verify(  # noqa: PLR0913  (one parameter an option)
     select: Select = None,
     exclude: Exclude = None,
     profile: ProfileName = "default",
-    engine: EngineName = "spark",
+    engine: NewestEngine = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute views that a run would skip, and compare them with the stored results.

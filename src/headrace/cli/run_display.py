@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from headrace.cli.console import Console
 from headrace.metrics.counts import counted
 from headrace.pipeline.execution.decision import Action, Decision
-from headrace.pipeline.runs.run_record import RunRecord, ViewRun, ViewStatus
+from headrace.pipeline.runs.run_record import RunKind, RunRecord, ViewRun, ViewStatus
 
 _MARKS = {
     ViewStatus.RAN: "[green]ran[/]",
@@ -91,6 +91,13 @@ class RunDisplay:
         counts = [f"{record.count(s)} {s}" for s in ViewStatus if record.count(s)]
         took = (record.duration_ms or 0) / 1000
         self._console.print(f"[bold]{record.status}[/] in {took:.1f} s: {', '.join(counts)}")
+        computed = record.count(ViewStatus.RAN) + record.count(ViewStatus.FAILED)
+        if record.kind is RunKind.VERIFICATION and not computed:
+            self._console.print(
+                f"nothing was verified: a run on {record.engine} would skip none of these views; "
+                "`headrace run --dry-run` says why",
+                soft_wrap=True,
+            )
 
 
 class _SilentDisplay(RunDisplay):

@@ -285,7 +285,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         self,
         *,
         sample: int | None = None,
-        engine: RunnerKind | str = RunnerKind.SPARK,
+        engine: RunnerKind | str | None = None,
         profile: str = "default",
         select: Sequence[str] = (),
         exclude: Sequence[str] = (),
@@ -299,8 +299,8 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
 
         Args:
             sample: The number of views to compute, chosen at random; by default all.
-            engine: As for `run`, like all arguments below.
-            profile: The profile of the run.
+            engine: The runner; by default that of the newest result.
+            profile: As for `run`, like all arguments below.
             select: Views to verify.
             exclude: Views not to verify.
             session: A Spark session; by default the running one, or a local one.
@@ -310,7 +310,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             PipelineError, TableError: as for `run`.
         """
         request = RunRequest(
-            runner=parse_runner(engine),
+            runner=parse_runner(engine or self.state.last_runner(self.views)),
             profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),

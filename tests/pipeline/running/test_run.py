@@ -354,7 +354,7 @@ def test_verifying_detects_an_unsound_skip(tmp_path: Path) -> None:
     root = write_shop(tmp_path)
     project = Project.load(root)
     ran = project.run(engine="datafusion")
-    assert project.verify(engine="datafusion", sample=2).count(ViewStatus.RAN) == 2
+    assert project.verify(sample=2).count(ViewStatus.RAN) == 2  # on the runner of the results
     index = root / ".headrace" / "results.json"
     digest = ran.views["revenue"].digest
     assert digest is not None

@@ -18,6 +18,7 @@ from headrace.pipeline.execution.last_result import LastResult, LastResults
 from headrace.pipeline.place import Place
 from headrace.pipeline.project.manifest import MANIFEST, ProjectTable
 from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.runner_kind import RunnerKind, runner_of
 from headrace.pipeline.runs.artifact_store import ArtifactStore
 from headrace.pipeline.sources.delta import open_options
 
@@ -80,6 +81,13 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
                 results[view] = LastResult(run=newest.run, record=newest.record, plan=bundle[view])
         newest_ms = max((result.started_ms for result in newest_results.values()), default=0)
         return LastResults(results, unreadable=unreadable, newest_ms=newest_ms)
+
+    def last_runner(self, views: Collection[str]) -> RunnerKind:
+        """Return the runner of the newest result of these views; Spark if there is none."""
+        results = self.last_results(views).values()
+        if not results:
+            return RunnerKind.SPARK
+        return runner_of(max(results, key=lambda result: result.run).plan.key.engine)
 
 
 def project_state(project: ProjectFiles) -> ProjectState:
