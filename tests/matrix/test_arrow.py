@@ -11,21 +11,16 @@ from tests.lake.action import add
 from tests.lake.log import write_commit
 from tests.lake.vector import inline_vector
 from tests.listing import open_snapshot
+from tests.matrix.all_cases import CASES, case_id
 from tests.matrix.case import FILE, FLAT_FIELDS, Case, conditions, layouts
 from tests.matrix.check import EVERYTHING, check_every_table
 from tests.matrix.judge import by_the_clock, read_by
-from tests.matrix.library import NESTED_FIELDS, library_cases
-from tests.matrix.stored import arrow_cases, parquet_cases
+from tests.matrix.library import NESTED_FIELDS
 from tests.rows.lake import table_lines
 from tests.rows.naive import bag
 
-CASES = [*parquet_cases(), *arrow_cases(), *library_cases()]
 READ = [case for case in CASES if case.refused_by_arrow is None]
 REFUSED = [case for case in CASES if case.refused_by_arrow is not None]
-
-
-def case_id(case: Case) -> str:
-    return case.title
 
 
 @pytest.mark.parametrize("case", READ, ids=case_id)

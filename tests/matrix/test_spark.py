@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 import headrace.spark
 from tests.effort import EXAMPLES, STANDARD
+from tests.matrix.all_cases import CASES, case_id
 from tests.matrix.by_spark import spark_cases
 from tests.matrix.case import FILE, Case, Condition, Layout, conditions, layouts
 from tests.matrix.check import EVERYTHING, check_every_table
 from tests.matrix.judge import by_the_clock, read_by
-from tests.matrix.test_arrow import CASES, case_id
 from tests.rows.naive import bag
 
 ZONE = "spark.sql.session.timeZone"

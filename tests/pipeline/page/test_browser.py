@@ -7,8 +7,8 @@ import pytest
 
 from headrace.pipeline.page.project_page import project_page
 from tests.pipeline.page.browser import CHROMIUM, Browser, running_browser
+from tests.pipeline.page.evil_page import EVIL, evil_page
 from tests.pipeline.page.project import write_project
-from tests.pipeline.page.test_page import EVIL, evil_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 

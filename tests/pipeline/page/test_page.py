@@ -10,15 +10,13 @@ from typer.testing import CliRunner
 
 from headrace.cli.main import app
 from headrace.pipeline import Project
-from headrace.pipeline.page.document import Heading, render_page
 from headrace.pipeline.page.mermaid import mermaid
 from headrace.pipeline.page.project_page import project_page
 from headrace.pipeline.page.sql_text import sql_element
-from headrace.pipeline.page.story import RunLine, Status, Story
+from headrace.pipeline.page.story import Status
 from headrace.pipeline.page.view_graph import Graph, Node
-from tests.pipeline.page.project import VIEWS, write_project
-
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+from tests.pipeline.page.evil_page import evil_page
+from tests.pipeline.page.project import write_project
 
 
 class Tags(HTMLParser):
@@ -31,16 +29,6 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
-
-
-def evil_page(root: Path) -> str:
-    sql = f"-- @description {EVIL}\nSELECT id, {EVIL!r} AS text FROM orders"
-    project = Project.load(write_project(root, {**VIEWS, "evil": sql}))
-    bundle = project.plan()
-    run = RunLine(run=EVIL, started=EVIL, outcome=Status.RAN, took=EVIL, rows=EVIL, note=EVIL)
-    story = Story(status=Status.FAILED, why=EVIL, next_run=(EVIL,), runs_newest_first=(run,))
-    heading = Heading(project=EVIL, description=EVIL, subtitle=EVIL)
-    return render_page(heading, bundle.views, bundle.pins, {"evil": story})
 
 
 def test_text_of_the_author_never_becomes_an_element(tmp_path: Path) -> None:
