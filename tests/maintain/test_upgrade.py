@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from headrace.avro.state_file import decode_state
 from headrace.errors import CorruptLogError, DowngradeRefusedError, LogGapError
 from headrace.maintain.base import Layout, read_base
 from headrace.maintain.command import run_statement
@@ -154,6 +155,18 @@ def test_commits_to_a_legacy_log_are_version_files_and_states_at_the_interval() 
     assert (third.version, third.missed, oracle.states(store.objects)) == (7, ("zzz",), [6, 7])
     expected = {"c": 3, "d": 4, "e": 5, "f": 6, "g": 7}
     assert oracle.read(store.objects).files == expected == oracle.replay_json(store.objects)
+
+
+def test_commits_of_version_files_leave_no_manifest_behind() -> None:
+    store = legacy()
+    settings = msgspec.structs.replace(PLAIN, checkpoint_interval=2)
+    for number in range(4):
+        writer(store, settings).commit([entry(f"x{number}")])
+    (newest,) = (p for p in store.objects if p.endswith(f"{8:020}/_manifest.avro"))
+    states = [decode_state(store.objects[p], path=p) for p in store.objects if "state-v" in p]
+    referenced = {f"_transaction_log/{info.path}" for s in states for info in s.manifests}
+    assert newest
+    assert {path for path in store.objects if "/manifests/" in path} == referenced
 
 
 def test_json_checkpoints_are_written_at_the_interval_if_the_format_is_json() -> None:

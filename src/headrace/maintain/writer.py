@@ -8,6 +8,7 @@ been committed is deleted: a failure leaves unreferenced files, which clean-up d
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -212,12 +213,18 @@ class StateWriter:
                 stage.discard()
                 raise
             if isinstance(outcome, CommitResult):
+                if self._writes_version_files(base):  # these have the entries themselves
+                    with suppress(HeadraceError):
+                        stage.discard()
                 return outcome
         stage.discard()  # another writer won every attempt
         raise CommitConflictError(table=self.store.root, attempts=settings.max_attempts)
 
+    def _writes_version_files(self, base: Base) -> bool:
+        return base.layout is Layout.VERSIONS or self.settings.format is StateFormat.JSON
+
     def _attempt(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
-        if base.layout is Layout.VERSIONS or self.settings.format is StateFormat.JSON:
+        if self._writes_version_files(base):
             return self._attempt_version(base, build, attempt)
         attempt_stage = self._stage()
         try:
