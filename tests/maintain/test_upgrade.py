@@ -169,6 +169,20 @@ def test_commits_of_version_files_leave_no_manifest_behind() -> None:
     assert {path for path in store.objects if "/manifests/" in path} == referenced
 
 
+def test_the_result_of_a_commit_counts_its_own_version_even_if_others_follow() -> None:
+    store = legacy()
+    client = store.sharing()
+
+    def follow(_operation: str, path: str) -> None:
+        if path.endswith(f"{5:020}.json"):
+            client.after = lambda *_: None
+            writer(store).commit([entry("z")])
+
+    client.after = follow
+    result = writer(client).commit([entry("x", size=7)], ["b"])
+    assert (result.version, result.num_files, result.total_bytes) == (5, 3, 3 + 4 + 7)
+
+
 def test_json_checkpoints_are_written_at_the_interval_if_the_format_is_json() -> None:
     store = legacy()
     settings = msgspec.structs.replace(PLAIN, checkpoint_interval=5, format=StateFormat.JSON)

@@ -26,7 +26,7 @@ from headrace.errors import (
 )
 from headrace.log.name import MAX_VERSION
 from headrace.log.state_name import state_directory
-from headrace.maintain.base import NO_VERSION, Base, Layout, read_base
+from headrace.maintain.base import NO_VERSION, Base, Layout, VersionFile, read_base
 from headrace.maintain.build import Build, Change
 from headrace.maintain.cleanup import clean
 from headrace.maintain.commit_result import CommitResult
@@ -40,7 +40,7 @@ from headrace.maintain.json_checkpoint import write_json_checkpoint
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.object_put import ObjectPut, commit_state
 from headrace.maintain.setting import StateFormat, StateSettings
-from headrace.maintain.staging import Stage, StagedEntries
+from headrace.maintain.staging import Stage, StagedEntries, now_ms
 from headrace.maintain.version_commit import commit_actions
 from headrace.maintain.version_file import encode_actions
 from headrace.metrics.event import StateWritten
@@ -266,7 +266,9 @@ class StateWriter:
             state = self._write_state_of(committed, build.for_checkpoint())
             if state is not None:
                 return self._result(state, build, attempt, missed, None)
-        files, total = build.totals(committed)
+        # Other versions may already follow, so what was committed is not what was just read.
+        own = VersionFile(version=version, modified_ms=now_ms(), actions=tuple(actions))
+        files, total = build.totals(msgspec.structs.replace(base, pending=(*base.pending, own)))
         return CommitResult(
             version=version,
             state_dir=None,
