@@ -221,6 +221,16 @@ def test_a_field_of_another_type_is_damage() -> None:
         decode_columns(*encoded([entry("a", size="x")], entry_schema(*fields)), ["size"])
 
 
+@pytest.mark.parametrize("size", [-1, 1 << 31, (1 << 32) - 8, 1 << 32, 1 << 70])
+def test_a_fixed_value_of_an_impossible_size_is_damage(size: int) -> None:
+    field = {"name": "later", "type": {"type": "fixed", "name": "Later", "size": size}}
+    record, schema = entry("a"), entry_schema(*ENTRY_FIELDS, field)
+    blocks, _ = encoded([record], entry_schema(*ENTRY_FIELDS))
+    _, header = encoded([], schema)
+    with pytest.raises(CorruptStateError):
+        decode_columns(blocks, header, ["path", "size"])
+
+
 def test_every_field_keeps_its_id() -> None:
     ids = {field["name"]: field["field-id"] for field in INDEXTABLES_ENTRY_SCHEMA["fields"]}
     seed = (100, 101, 102, 103, 104, 110, 111, 112, 113, 120, 121, 124, 132, 134, 135, 136)

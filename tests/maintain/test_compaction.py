@@ -260,8 +260,9 @@ def test_a_manifest_without_paths_or_with_another_type_is_damage(
     record = {**oracle.read(store.objects).entries[0], "splitTags": "x" if kind else None}
     schema = entry_schema(*fields)
     replaced_manifest(store, schema, [record])
-    with pytest.raises(CorruptStateError, match=field):
-        writer(store).compact()
+    for use in (writer(store).compact, lambda: writer(store).commit(removes=["a"])):
+        with pytest.raises(CorruptStateError, match=field):
+            use()
 
 
 def test_a_divided_compaction_gives_the_same_files_in_partition_order() -> None:

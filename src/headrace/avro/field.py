@@ -53,9 +53,9 @@ COLUMN_TYPES: Mapping[str, pa.DataType] = {
 """The Arrow type of each known field, by our name for it."""
 
 
-def is_our_name(name: str) -> bool:
-    """Return whether one of our fields has this name; a file may use it for another one."""
-    return name in _IDS
+def our_field(name: str) -> Schema | None:
+    """Return our field of this name, if there is one; a file may use the name for another field."""
+    return _OURS.get(_IDS.get(name, 0))
 
 
 def file_field_names(schema: Schema) -> dict[str, str]:

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from headrace.avro.codec import MAX_BLOCK_BYTES
 from headrace.avro.field import COLUMN_TYPES, file_field_names
 from headrace.compiled.avro_columns import (
     Bodies,
@@ -108,7 +109,7 @@ class Program:
                 with self._value(Kind.RECORD):
                     for field in fields:
                         self._skip_value(field["type"])
-            case {"type": "fixed", "size": int(size)}:
+            case {"type": "fixed", "size": int(size)} if 0 <= size <= MAX_BLOCK_BYTES:
                 self._value(Kind.FIXED, argument=size)
             case {"type": "enum"}:
                 self._value(Kind.INT)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from headrace.avro.container import Header
-from headrace.avro.field import file_field_names, is_our_name
+from headrace.avro.field import file_field_names, our_field
 from headrace.errors import CorruptStateError
 from headrace.protocol.state import Entry
 from headrace.protocol.state_schema import OTHER_FIELDS, Schema
@@ -36,15 +36,24 @@ def union_schema(home: Schema, headers: Iterable[Header]) -> Schema:
     """
     fields: dict[str, Schema] = {field["name"]: field for field in home["fields"]}
     for header in headers:
+        check_types(header)
         for field in _by_our_names(header.schema):
-            name = field["name"]
-            merged = _merged(fields.get(name), field)
-            if merged is None:
-                reason = f"its field {name} has the type {field['type']}"
-                raise CorruptStateError(path=header.path, reason=reason)
-            fields[name] = merged
+            fields[field["name"]] = _merged(fields.get(field["name"]), field)
     united = list(fields.values())
     return home if united == home["fields"] else {**home, "fields": united}
+
+
+def check_types(header: Header) -> None:
+    """Check that the fields of a file that are ours have our types.
+
+    Raises:
+        CorruptStateError: one has another type.
+    """
+    for field in _by_our_names(header.schema):
+        known = our_field(field["name"])
+        if known is not None and not _fits(field["type"], known["type"]):
+            reason = f"its field {field['name']} has the type {field['type']}"
+            raise CorruptStateError(path=header.path, reason=reason)
 
 
 def schema_of_entries(home: Schema, entries: Iterable[Entry]) -> Schema:
@@ -100,12 +109,20 @@ def _by_our_names(schema: Schema) -> Iterator[Schema]:
     for field in schema["fields"]:
         if field["name"] in ours:
             yield {**field, "name": ours[field["name"]]}
-        elif not is_our_name(field["name"]):
+        elif our_field(field["name"]) is None:
             yield field
 
 
-def _merged(known: Schema | None, field: Schema) -> Schema | None:
-    """Return a field that holds the values of both; None if there is none."""
+def _fits(theirs: Any, ours: Any) -> bool:
+    """Return whether values of a field can be read as ours; an int may have become a long."""
+    shapes = [_shape(kind) for kind in _branches(ours)]
+    if shapes in (["int"], ["long"]):
+        shapes = ["int", "long"]
+    return all(_shape(kind) in shapes for kind in _branches(theirs))
+
+
+def _merged(known: Schema | None, field: Schema) -> Schema:
+    """Return a nullable field, or one that holds the values of both."""
     if known is None:
         return {**field, "type": ["null", *_branches(field["type"])], "default": None}
     ours, theirs = _branches(known["type"]), _branches(field["type"])
@@ -113,11 +130,8 @@ def _merged(known: Schema | None, field: Schema) -> Schema | None:
     added = [kind for kind in theirs if _shape(kind) not in shapes]
     if not added or (added, ours) == (["int"], ["long"]):
         return known
-    if (added, ours) == (["long"], ["int"]):
-        return {**known, "type": _with_branches(known["type"], ["long"])}
-    if is_our_name(known["name"]):
-        return None
-    return {**known, "type": _with_branches(known["type"], [*ours, *added])}
+    branches = ["long"] if (added, ours) == (["long"], ["int"]) else [*ours, *added]
+    return {**known, "type": _with_branches(known["type"], branches)}
 
 
 def _branches(kind: Any) -> list[Any]:

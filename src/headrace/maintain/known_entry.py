@@ -6,10 +6,11 @@ with our names; unknown fields keep theirs.
 
 from typing import Any
 
-from headrace.avro.field import file_field_names, is_our_name
+from headrace.avro.container import Header
+from headrace.avro.field import file_field_names, our_field
 from headrace.errors import CorruptStateError
+from headrace.maintain.entry_schema import check_types
 from headrace.protocol.state import Entry
-from headrace.protocol.state_schema import Schema
 
 INHERITED_VERSION = 0
 """The `addedAtVersion` of an entry whose version is that of the first state to reference it."""
@@ -27,18 +28,20 @@ _INDISPENSABLE = ("path", "size")
 
 
 class EntryReading:
-    """Converts the entries of files with one schema."""
+    """Converts the entries of one file."""
 
-    def __init__(self, schema: Schema, *, path: str) -> None:
+    def __init__(self, header: Header) -> None:
         """Match the fields of a file.
 
         Raises:
-            CorruptStateError: it lacks the paths or the sizes.
+            CorruptStateError: it lacks the paths or the sizes, or a field has another type.
         """
+        check_types(header)
+        schema = header.schema
         names = file_field_names(schema)
         for name in _INDISPENSABLE:
             if name not in names:
-                raise CorruptStateError(path=path, reason=f"its entries have no {name}")
+                raise CorruptStateError(path=header.path, reason=f"its entries have no {name}")
         types = {field["name"]: field["type"] for field in schema["fields"]}
         self._our_names = {theirs: ours for ours, theirs in names.items()}
         self._is_unchanged = all(ours == theirs for ours, theirs in names.items()) and all(
@@ -53,7 +56,7 @@ class EntryReading:
         known = {
             self._our_names.get(name, name): value
             for name, value in entry.items()
-            if name in self._our_names or not is_our_name(name)
+            if name in self._our_names or our_field(name) is None
         }
         absent = {n: default for n, default in ENTRY_DEFAULTS.items() if known.get(n) is None}
         return {**known, **absent}

@@ -61,7 +61,7 @@ class ManifestFile:
         self.blocks = blocks
         self._content = content
         """The whole file, if it had to be read anyway."""
-        self._reading = EntryReading(header.schema, path=path)
+        self._reading = EntryReading(header)
 
     @property
     def has_checksums(self) -> bool:
@@ -231,7 +231,7 @@ def _described(
     """Build the block index of a file that has none, by decoding it."""
     at = header.length_bytes
     blocks = []
-    reading = EntryReading(header.schema, path=header.path)
+    reading = EntryReading(header)
     for raw in split_blocks(memoryview(content)[at:], header):
         entries = reading.converted(decode_block(raw, header))
         if entries:
