@@ -61,6 +61,14 @@ def connection(server: RunningServer) -> Iterator[Connection]:
 
 
 @pytest.fixture(scope="session")
+def tables(fixture_tables: Path) -> Iterator[RunningServer]:
+    """A server of the conformance tables."""
+    settings = ServerSettings(roots=(f"tables={fixture_tables}",), listen="127.0.0.1:0")
+    with RunningServer(settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the C library for this Python, and return its folder."""
     folder = tmp_path_factory.mktemp("library")

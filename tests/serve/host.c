@@ -7,23 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arrow_stream.h"
 #include "headrace.h"
-
-struct ArrowArray {
-  int64_t length, null_count, offset, n_buffers, n_children;
-  const void **buffers;
-  struct ArrowArray **children;
-  struct ArrowArray *dictionary;
-  void (*release)(struct ArrowArray *);
-  void *private_data;
-};
-struct ArrowArrayStream {
-  int (*get_schema)(struct ArrowArrayStream *, void *out);
-  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
-  const char *(*get_last_error)(struct ArrowArrayStream *);
-  void (*release)(struct ArrowArrayStream *);
-  void *private_data;
-};
 
 static const char *table;
 static _Thread_local long count;

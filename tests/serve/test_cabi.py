@@ -1,5 +1,6 @@
 """The C library: built here, and called by C programs."""
 
+import json
 import shutil
 import subprocess
 import sysconfig
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lake.action import add, opening
-from tests.lake.log import write_history
+from tests.lake.log import commit_path, write_history
 from tests.serve.listed import expected_listing, parse_listing, small_tables
 
 pytestmark = [
@@ -17,12 +18,16 @@ pytestmark = [
         not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="this Python is not shared"
     ),
 ]
-HOST, LISTER, FORKER = map(Path(__file__).with_name, ("host.c", "lister.c", "forker.c"))
+HERE = Path(__file__).parent
+HOST, LISTER, FORKER, STREAMER = (
+    HERE / name for name in ("host.c", "lister.c", "forker.c", "streamer.c")
+)
 
 
 def compile_program(source: Path, library: Path) -> Path:
     program = library / source.stem
-    options = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{library}", f"-L{library}"]
+    includes = [f"-I{HERE}", f"-I{library}"]
+    options = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", *includes, f"-L{library}"]
     subprocess.run(
         ["cc", *options, "-o", program, source, "-lheadrace", "-lpthread", f"-Wl,-rpath,{library}"],
         check=True,
@@ -114,3 +119,21 @@ def test_a_warning_is_not_printed_by_the_host(library: Path, tmp_path: Path) -> 
     (table / "_delta_log" / f"{0:020}.crc").write_text("not json")
     done = run(compile_program(library / "example.c", library), str(table))
     assert (done.returncode, done.stdout, done.stderr) == (0, f"7\t{table}/a\n", "")
+
+
+@pytest.mark.parametrize("kind", ["files", "rows"])
+def test_an_error_in_the_middle_of_a_stream_has_a_code_and_no_traceback(
+    library: Path, tmp_path: Path, kind: str
+) -> None:
+    table = write_history(tmp_path / "events", [[*opening()], [add("gone.parquet")]])
+    if kind == "files":
+        commit_path(table, 1).write_text('{"add": {"path": 1}}')
+    request = json.dumps({"table": str(table), "kind": kind})
+    done = run(compile_program(STREAMER, library), request)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 3
+    _, last_error, stream_error = done.stdout.splitlines()
+    code = "CORRUPT_LOG" if kind == "files" else "DATA_FILE_NOT_FOUND"
+    assert last_error.startswith(f"{code}: ")
+    assert last_error in stream_error
+    assert "Traceback" not in done.stdout

@@ -7,7 +7,6 @@ not installed is skipped.
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,13 +15,14 @@ import pytest
 
 from headrace.serve.request import make_request
 from headrace.serve.server import RunningServer
-from headrace.serve.setting import ServerSettings
 from tests.serve.conftest import Start
 from tests.serve.listed import expected_listing, parse_listing, small_tables
 from tests.serve.slow import COMMITS, Slowness, write_slow_table
 from tests.waiting import wait_until
 
 PROGRAM = Path(__file__).with_name("Program.cs")
+_INVARIANT = {"DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
+"""Neither the programs nor their compiler need ICU."""
 _RUNTIME = '{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"}}}'
 
 
@@ -60,7 +60,7 @@ def program(
     environment = {
         **os.environ,
         "LD_LIBRARY_PATH": ":".join(filter(None, paths)),
-        "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1",  # the programs need no ICU
+        **_INVARIANT,
     }
     compile_with = {
         "mono": _compile_for_mono,
@@ -115,6 +115,7 @@ def _compile_for_dotnet(folder: Path, sources: list[str]) -> tuple[str, ...]:
             f"-out:{program}",
             *sources,
         ],
+        env={**os.environ, **_INVARIANT},
         check=True,
     )
     program.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
@@ -169,13 +170,6 @@ def test_breaking_out_of_the_loop_stops_the_servers_scan(
         assert slowness.reads < COMMITS
     finally:
         process.communicate("\n", timeout=30)
-
-
-@pytest.fixture(scope="module")
-def tables(fixture_tables: Path) -> Iterator[RunningServer]:
-    settings = ServerSettings(roots=(f"tables={fixture_tables}",), listen="127.0.0.1:0")
-    with RunningServer(settings) as running:
-        yield running
 
 
 def test_a_program_lists_the_files_of_the_library_in_process(program: Compiled) -> None:

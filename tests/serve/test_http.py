@@ -13,7 +13,6 @@ import pytest
 import headrace
 from headrace.serve.record_format import ARROW, NDJSON, OUTCOME_KEY
 from headrace.serve.server import RunningServer
-from headrace.serve.setting import ServerSettings
 from tests.conformance.fixture import Fixture, fixture_params
 
 TABLE = {"table": "lake/events"}
@@ -116,14 +115,6 @@ def test_a_refusal_has_its_status_and_code(  # noqa: PLR0913, PLR0917
     response = http.request(method, path, **request_)
     assert response.status_code == status, response.text
     assert code in {None, response.json()["error"]["code"]}
-
-
-@pytest.fixture(scope="module")
-def tables(fixture_tables: Path) -> Iterator[RunningServer]:
-    with RunningServer(
-        ServerSettings(roots=(f"tables={fixture_tables}",), listen="127.0.0.1:0")
-    ) as server:
-        yield server
 
 
 @pytest.mark.parametrize("fixture", fixture_params())

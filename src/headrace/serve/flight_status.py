@@ -1,14 +1,14 @@
 """Turns errors into Flight errors with the right gRPC status, the code and the text.
 
 For a Python error that is not a Flight error, Arrow sends the traceback along with the text. Only
-such errors map to the statuses INVALID_ARGUMENT and NOT_FOUND. Arrow sends the name of the error
-instead if the traceback cannot be formatted, so these errors refuse to be formatted. They are also
-raised in functions whose code object names no file, in case a traceback is formatted after all.
+such errors map to the statuses INVALID_ARGUMENT and NOT_FOUND, so these errors are `Unformatted`.
+They are also raised in functions whose code object names no file, in case a traceback is formatted
+after all.
 """
 
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 from pyarrow import flight
@@ -30,6 +30,7 @@ from headrace.errors import (
 )
 from headrace.plan.cancellation import Cancelled
 from headrace.serve.outcome import Refusal
+from headrace.serve.unformatted import Unformatted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,19 +39,11 @@ Explain = Callable[[BaseException], Refusal]
 """Returns the text and code that a client may see for an error."""
 
 
-class _Unformatted:
-    """An error that `traceback.format_exception` fails to format."""
-
-    @property
-    def __suppress_context__(self) -> NoReturn:
-        raise RuntimeError("this error has no traceback")
-
-
-class Refused(_Unformatted, pa.ArrowInvalid):  # type: ignore[misc]
+class Refused(Unformatted, pa.ArrowInvalid):  # type: ignore[misc]
     """The request is wrong: INVALID_ARGUMENT."""
 
 
-class NotFound(_Unformatted, pa.ArrowKeyError):  # type: ignore[misc]
+class NotFound(Unformatted, pa.ArrowKeyError):  # type: ignore[misc]
     """There is no such table or version: NOT_FOUND."""
 
 

@@ -6,7 +6,7 @@ returns the error text.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,10 +25,13 @@ from headrace.errors import (
     TableError,
 )
 from headrace.plan.cancellation import Cancelled
+from headrace.scan.aio import Stoppable
 from headrace.scan.scan import Scan
+from headrace.serve.answer import file_columns
 from headrace.serve.condition import parse_condition
 from headrace.serve.message import FlushPolicy, MessageStream
 from headrace.serve.request import WireRequest, decode_request
+from headrace.serve.unformatted import Unformatted
 from headrace.table import Snapshot, Table
 
 BASE = 1000
@@ -124,17 +127,19 @@ class _Library:
             request = self._request(request_json)
             snapshot = _snapshot(request)
             if request.kind == "rows":
-                reader: Any = snapshot.rows(
+                rows = snapshot.rows(
                     request.condition,
                     columns=request.columns,
                     limit=request.most,
                     **request.row_overrides,
                 )
+                schema, batches = rows.schema, self._reported(rows)
             else:
                 scan = _files(request, snapshot)
-                names = request.columns
-                source = scan if names is None else _SelectedColumns(scan, names)
-                reader = pa.RecordBatchReader.from_stream(source)
+                columns = file_columns(request, snapshot)
+                schema = scan.arrow_schema(columns=columns)
+                batches = self._reported(scan.batches(columns=columns))
+            reader = pa.RecordBatchReader.from_batches(schema, batches)
             reader._export_to_c(int(self._ffi.cast("uintptr_t", out)))  # noqa: SLF001  (Arrow's own)
             status.append(DONE)
         return status[-1] + BASE
@@ -148,6 +153,26 @@ class _Library:
             wiring.import_readers()
             status.append(DONE)
         return status[-1] + BASE
+
+    def _reported(
+        self, batches: Stoppable[pa.RecordBatch]
+    ) -> Generator[pa.RecordBatch, None, None]:
+        """Yield batches to a C stream; report an error with its code and without a traceback."""
+        text = ""
+        try:
+            while not text:
+                try:
+                    batch = next(batches, None)
+                except BaseException as error:  # noqa: BLE001  (a host cannot catch it)
+                    text = _describe(error)
+                    self._set_error(text)
+                else:
+                    if batch is None:
+                        return
+                    yield batch
+        finally:
+            batches.close()
+        raise StreamError(text)
 
     def _emit_all(
         self,
@@ -179,20 +204,12 @@ class _Library:
         status: list[int] = []
         try:
             yield status
-        except Cancelled:
-            self._set_error("CANCELLED: the scan was cancelled")
-            status.append(CANCELLED)
-        except HeadraceError as error:
-            self._set_error(f"{error.code}: {error}")
-            statuses = (number for kind, number in _STATUSES if isinstance(error, kind))
-            status.append(next(statuses, INTERNAL))
         except BaseException as error:  # noqa: BLE001  (a host cannot catch it)
-            self._set_error(f"INTERNAL: {type(error).__name__}: {error}")
-            status.append(INTERNAL)
+            self._set_error(_describe(error))
+            status.append(_status_of(error))
 
     def _set_error(self, text: str) -> None:
-        content = text.encode("utf-8", "replace")[:_MAX_ERROR_BYTES]
-        self._lib.headrace_set_error(content.decode("utf-8", "ignore").encode())
+        self._lib.headrace_set_error(text.encode())
 
     def _request(self, pointer: Any) -> WireRequest:
         request = decode_request(self._text(pointer, "request_json") or "")
@@ -220,18 +237,25 @@ class _Library:
         return self._ffi.cast("int64_t *", column.buffers()[1].address + 8 * column.offset)
 
 
-class _SelectedColumns:
-    """Exports selected columns of a scan as an Arrow stream."""
+class StreamError(Unformatted, OSError):  # type: ignore[misc]  # refuses an attribute
+    """Ends a C stream with the text of another error."""
 
-    def __init__(self, scan: Scan, columns: tuple[str, ...]) -> None:
-        self._scan = scan
-        self._columns = columns
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        schema = self._scan.arrow_schema(columns=self._columns)
-        batches = self._scan.batches(columns=self._columns)
-        reader = pa.RecordBatchReader.from_batches(schema, batches)
-        return reader.__arrow_c_stream__(requested_schema)
+def _status_of(error: BaseException) -> int:
+    if isinstance(error, Cancelled):
+        return CANCELLED
+    return next((number for kind, number in _STATUSES if isinstance(error, kind)), INTERNAL)
+
+
+def _describe(error: BaseException) -> str:
+    """Return the code and the text of an error, as much of it as the library keeps."""
+    if isinstance(error, Cancelled):
+        return "CANCELLED: the scan was cancelled"
+    if isinstance(error, HeadraceError):
+        text = f"{error.code}: {error}"
+    else:
+        text = f"INTERNAL: {type(error).__name__}: {error}"
+    return text.encode("utf-8", "replace")[:_MAX_ERROR_BYTES].decode("utf-8", "ignore")
 
 
 def _snapshot(request: WireRequest) -> Snapshot:

@@ -71,7 +71,8 @@ int32_t headrace_scan(const char *request_json, headrace_file_callback callback,
                       headrace_cancellation *cancellation);
 
 /* Opens the files of a request, or with "kind": "rows" its rows, as an Arrow C stream. The caller
- * must release the stream, which stops the scan. */
+ * must release the stream, which stops the scan. If its get_next fails, headrace_last_error returns
+ * the error, and so does the stream's get_last_error, with words of Arrow before and after it. */
 struct ArrowArrayStream;
 int32_t headrace_open_stream(const char *request_json, struct ArrowArrayStream *out);
 
