@@ -238,3 +238,18 @@ def test_a_path_with_a_slash_at_its_end_does_not_redirect_to_another_host(
     response = httpx.get(url_of(server, path), headers=headers, trust_env=False)
     assert response.status_code == 404
     assert "elsewhere" not in str(response.headers)
+
+
+@pytest.mark.parametrize("path", [f"_delta_log/{1:020}.json", f"_delta_log/{0:020}.crc", "a"])
+def test_a_pipe_in_a_table_does_not_block_its_requests(
+    start: Start, tmp_path: Path, path: str
+) -> None:
+    table = write_history(tmp_path / "root" / "events", [[*opening(), add("a")]])
+    os.mkfifo(table / path)
+    server = start(roots=(f"lake={tmp_path / 'root'}",))
+    url = f"http://127.0.0.1:{server.http_port}/v1/rows"
+    reply = httpx.get(url, params={"table": "lake/events"}, trust_env=False, timeout=20)
+    assert reply.status_code == 502
+    code = "DATA_FILE_NOT_FOUND" if path.endswith(".crc") else "STORE_FAILED"
+    assert reply.json()["error"]["code"] == code
+    assert str(tmp_path) not in reply.text

@@ -1,6 +1,7 @@
 import errno
 import os
 import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from headrace.errors import (
     StoreFullError,
     UnsafePathError,
 )
+from headrace.storage.byte_range import ByteRange
 from headrace.storage.local import LocalStore
+from headrace.storage.local_file import LocalFile, find_local_file
 from headrace.storage.location import local_root, resolve, scheme_of
 from headrace.storage.store import PutMode
 
@@ -100,7 +103,7 @@ def test_a_transient_failure_is_reported_as_transient(
     def fail(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(Path, "open", fail)
+    monkeypatch.setattr(os, "open", fail)
     for read in (store.read, store.open, lambda p: list(store.read_chunks(p, chunk_bytes=1))):
         with pytest.raises(StoreFailedError) as raised:
             read("log/a")
@@ -164,3 +167,35 @@ def test_a_checksum_of_hadoop_does_not_outlive_the_content(
     checksums[1].write_bytes(b"crc\0")
     store.delete(["gone"])
     assert [checksum.exists() for checksum in checksums] == [False, False, True]
+
+
+def local_file(store: LocalStore, path: str) -> LocalFile:
+    file = find_local_file(store, path)
+    assert file is not None
+    return file
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        LocalStore.read,
+        LocalStore.open,
+        lambda store, path: list(store.read_chunks(path, chunk_bytes=8)),
+        lambda store, path: store.read_tail(path, size_bytes_wanted=8),
+        lambda store, path: store.read_ranges(path, [ByteRange(0, 1)]),
+        lambda store, path: local_file(store, path).read_small(most_bytes=8),
+        lambda store, path: local_file(store, path).open(),
+        lambda store, path: local_file(store, path).checked_path(),
+    ],
+)
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(
+    store: LocalStore, tmp_path: Path, read: Callable[[LocalStore, str], object], kind: str
+) -> None:
+    path = tmp_path / "log" / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises((StoreFailedError, OSError), match="Not a regular file"):
+        read(store, f"log/{kind}")

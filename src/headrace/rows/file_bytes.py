@@ -82,7 +82,7 @@ class FileBytes:
         if local is not None:
             most_bytes = min(size_bytes, SMALL_BYTES) if read is Read.AT_ONCE else 0
             content = local.read_small(most_bytes=most_bytes) if most_bytes else None
-            file = pa.OSFile(local.path) if content is None else pa.BufferReader(content)
+            file = pa.OSFile(local.checked_path()) if content is None else pa.BufferReader(content)
             return FileSource(file=opened.enter_context(file), is_local=True)
         if _is_small(size_bytes):
             content = self._ahead.take(path, lambda: self.store.read(path))

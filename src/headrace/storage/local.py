@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -11,6 +12,7 @@ from uuid import uuid4
 from headrace.errors import ObjectExistsError
 from headrace.storage.byte_range import ByteRange, Contents, coalesce, split
 from headrace.storage.failure import storage_error, storage_errors
+from headrace.storage.regular_file import open_regular
 from headrace.storage.store import ObjectMeta, PutMode, RequestCost, Tail, checked_range
 
 
@@ -48,12 +50,12 @@ class LocalStore:
 
     def read(self, path: str) -> bytes:
         """Read a whole file."""
-        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+        with storage_errors(path), open_regular(self._full(path)) as file:
             return file.read()
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """Read a file in chunks."""
-        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+        with storage_errors(path), open_regular(self._full(path)) as file:
             while chunk := file.read(chunk_bytes):
                 yield chunk
 
@@ -65,7 +67,7 @@ class LocalStore:
         object_size: int | None = None,  # noqa: ARG002  (seek returns the size)
     ) -> Tail:
         """Read the end of a file."""
-        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+        with storage_errors(path), open_regular(self._full(path)) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - size_bytes_wanted, 0))
             return Tail(file.read(), size)
@@ -79,7 +81,7 @@ class LocalStore:
     ) -> Contents:
         """Read several ranges of a file."""
         requests = coalesce(ranges, self.request_cost.coalescing)
-        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+        with storage_errors(path), open_regular(self._full(path)) as file:
             contents = [
                 checked_range(path, request, os.pread(file.fileno(), request.length, request.start))
                 for request in requests
@@ -89,7 +91,7 @@ class LocalStore:
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:  # noqa: ARG002
         """Open a file."""
         with storage_errors(path):
-            return Path(self._full(path)).open("rb")
+            return BufferedReader(open_regular(self._full(path)))
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
         """Write a whole file, unnamed or under a temporary name, then move it into place."""

@@ -6,10 +6,11 @@ reader counts them itself.
 """
 
 import os
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import msgspec
 
+from headrace.storage.regular_file import check_regular, open_descriptor, open_regular
 from headrace.storage.store import Store
 
 
@@ -17,7 +18,16 @@ class LocalFile(msgspec.Struct, frozen=True):
     """A file of this machine."""
 
     path: str
-    """The path, for a library that opens files by itself."""
+    """The path."""
+
+    def checked_path(self) -> str:
+        """Return the path, for a library that opens the file by itself.
+
+        Raises:
+            OSError: it does not exist, or is not a regular file.
+        """
+        check_regular(self.path)
+        return self.path
 
     def open(self) -> BinaryIO:
         """Open the file without a buffer.
@@ -25,8 +35,7 @@ class LocalFile(msgspec.Struct, frozen=True):
         Raises:
             OSError: it cannot be opened.
         """
-        file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115  (a Path is slower)
-        return cast("BinaryIO", file)
+        return open_regular(self.path)
 
     def read_small(self, *, most_bytes: int) -> bytes | None:
         """Read the whole file with one call; None if it is larger.
@@ -34,7 +43,7 @@ class LocalFile(msgspec.Struct, frozen=True):
         Raises:
             OSError: it cannot be read.
         """
-        descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        descriptor = open_descriptor(self.path)
         try:
             content = os.read(descriptor, most_bytes + 1)
         finally:
