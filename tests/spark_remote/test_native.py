@@ -13,9 +13,14 @@ import headrace.spark
 from headrace.pipeline import Project
 from headrace.pipeline.runs.run_record import ViewStatus
 from tests.emulator.place import SECRET_KEY, Place
-from tests.pipeline.running.remote_project import MORE, VIEWS, RemoteProject
-from tests.pipeline.running.test_remote_output import AFTER_MORE, APPENDED_TWICE
-from tests.pipeline.running.test_remote_source import write_project
+from tests.pipeline.running.remote_project import (
+    AFTER_MORE,
+    APPENDED_TWICE,
+    MORE,
+    VIEWS,
+    RemoteProject,
+)
+from tests.pipeline.running.remote_source import write_project
 
 PACKAGE = os.environ.get("HEADRACE_HADOOP_AWS", "")
 pytestmark = [

@@ -9,8 +9,8 @@ import headrace
 from headrace.errors import LogGapError
 from headrace.scan.changes import ChangeKind
 from tests.avro.entry import entry
+from tests.state.layout import METADATA, PROTOCOL, lines, put, put_state, split
 from tests.state.real_log import NAMES, entries_of
-from tests.state.test_layouts import METADATA, PROTOCOL, lines, put, put_state, split
 
 
 @pytest.fixture(params=NAMES)

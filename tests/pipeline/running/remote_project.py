@@ -38,6 +38,19 @@ VIEWS = {
 OUTPUTS = ("by_year", "latest", "log", "total")
 FIRST = pa.table({"id": [1, 2, 3, 4], "day": [1, 1, 2, 2], "year": [2023, 2023, 2024, 2024]})
 MORE = pa.table({"id": [5, 6], "day": [2, 3], "year": [2024, 2025]})
+"""The rows that a second run adds."""
+AFTER_MORE = {
+    "by_year": sorted(
+        repr({"id": n, "year": y})
+        for n, y in ((1, 2023), (2, 2023), (3, 2024), (4, 2024), (5, 2024), (6, 2025))
+    ),
+    "latest": sorted(repr({"day": d, "top": t}) for d, t in ((1, 2), (2, 5), (3, 6))),
+    "total": ["{'total': 21}"],
+}
+"""The rows of the other outputs after the second run."""
+APPENDED = [repr({"id": n, "day": d}) for n, d in ((1, 1), (2, 1), (3, 2), (4, 2))]
+"""The rows of the view `log` after one run."""
+APPENDED_TWICE = sorted([*APPENDED * 2, *(repr({"id": n, "day": n - 3}) for n in (5, 6))])
 
 
 class RemoteProject:

@@ -17,21 +17,17 @@ from headrace.pipeline.runs.run_record import RunRecord, RunStatus, ViewStatus
 from tests.emulator.place import Place
 from tests.emulator.relay import relayed
 from tests.pipeline.faults.injection import Fault, Faults, Moment, injected
-from tests.pipeline.running.remote_project import MORE, VIEWS, RemoteProject
+from tests.pipeline.running.remote_project import (
+    AFTER_MORE,
+    APPENDED,
+    APPENDED_TWICE,
+    MORE,
+    VIEWS,
+    RemoteProject,
+)
 
-AFTER_MORE = {
-    "by_year": sorted(
-        repr({"id": n, "year": y})
-        for n, y in ((1, 2023), (2, 2023), (3, 2024), (4, 2024), (5, 2024), (6, 2025))
-    ),
-    "latest": sorted(repr({"day": d, "top": t}) for d, t in ((1, 2), (2, 5), (3, 6))),
-    "total": ["{'total': 21}"],
-}
 EVERY = os.environ.get("HEADRACE_FAULTS", "")
 """`all` for every write; otherwise a sample."""
-APPENDED = [repr({"id": n, "day": d}) for n, d in ((1, 1), (2, 1), (3, 2), (4, 2))]
-"""The rows of the view `log` after one run."""
-APPENDED_TWICE = sorted([*APPENDED * 2, *(repr({"id": n, "day": n - 3}) for n in (5, 6))])
 
 
 @pytest.fixture

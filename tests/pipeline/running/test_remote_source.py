@@ -9,29 +9,7 @@ from deltalake import DeltaTable, write_deltalake
 from headrace.pipeline import Project
 from headrace.pipeline.runs.run_record import ViewStatus
 from tests.emulator.place import SECRET_KEY, Place
-
-PROJECT = """
-[project]
-name = "remote"
-
-[sources.orders]
-uri = "{uri}"
-
-[sources.orders.options]
-endpoint_url = "{endpoint}"
-aws_region = "us-east-1"
-aws_access_key_id = "env:LAKE_KEY"
-aws_secret_access_key = "env:LAKE_SECRET"
-"""
-
-
-def write_project(root: Path, uri: str, place: Place) -> Path:
-    (root / "views").mkdir(parents=True)
-    text = PROJECT.format(uri=uri, endpoint=place.options["endpoint_url"])
-    (root / "headrace.toml").write_text(text)
-    view = "-- @materialise output\nSELECT part, sum(n) AS total FROM orders GROUP BY part\n"
-    (root / "views" / "totals.sql").write_text(view)
-    return root
+from tests.pipeline.running.remote_source import write_project
 
 
 def test_a_run_reads_its_sources_from_a_store_and_keeps_no_secret(
