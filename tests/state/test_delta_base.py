@@ -153,6 +153,7 @@ def test_a_scan_reports_what_it_read_of_the_state(
     assert (event.manifest_count, event.file_count, files) == expected
     assert (event.version, event.num_files, event.tombstone_count) == (3, 3, 0)
     assert event.duration_ns > 0
+    assert str(event).endswith(f"partition pruning: 3 manifests -> {expected[0]}")
 
 
 def test_a_scan_that_does_not_use_the_state_reports_no_read_of_it(table: Path) -> None:

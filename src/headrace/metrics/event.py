@@ -165,11 +165,14 @@ class StateRead(TableEvent, frozen=True, kw_only=True):
     tombstone_count: int = 0
     num_files: int = 0
     """The live files of the whole state."""
+    state_manifest_count: int = 0
+    """The manifests of the whole state."""
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: read {self.file_count} entries of {self.manifest_count} manifests of "
-            f"state {self.version} in {self.duration_ns / 1e6:.1f} ms"
+            f"{self.table}: read {self.file_count} entries of state {self.version} in "
+            f"{self.duration_ns / 1e6:.1f} ms; partition pruning: {self.state_manifest_count} "
+            f"manifests -> {self.manifest_count}"
         )
 
 

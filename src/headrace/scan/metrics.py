@@ -94,4 +94,5 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
             file_count=counts.manifest_entries_read,
             tombstone_count=len(Tombstones.of(state)),
             num_files=state.num_files,
+            state_manifest_count=len(state.manifests),
         )
