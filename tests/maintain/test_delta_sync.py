@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,24 @@ def test_a_damaged_state_is_rewritten(tmp_path: Path) -> None:
     result = Table(str(tmp_path)).state.sync()
     assert result.kind is SyncKind.FULL
     assert state_files(tmp_path) == scanned(tmp_path)
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"Obj")])
+def test_a_sync_writes_a_lost_manifest_again(
+    tmp_path: Path, damage: Callable[[Path], object], commits: int
+) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1)], [add("b", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    damage(next((tmp_path / "_headrace" / "manifests").iterdir()))
+    for version in range(2, 2 + commits):
+        write_more(tmp_path, version, [add("c", size=3)])
+    result = Table(str(tmp_path)).state.sync()
+    assert (result.kind, result.version) == (SyncKind.FULL, 1 + commits)
+    assert "manifest" in str(result.reason)
+    assert state_files(tmp_path) == scanned(tmp_path)
+    assert Table(str(tmp_path)).state.verify().is_sound
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.UNCHANGED
 
 
 def test_a_damaged_newer_state_does_not_cost_a_full_sync_every_time(tmp_path: Path) -> None:

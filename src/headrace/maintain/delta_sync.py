@@ -38,7 +38,7 @@ from headrace.maintain.partition_code import PartitionCodes
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage
 from headrace.protocol.schema import DataType
-from headrace.protocol.state import Anchor, StateManifest, decode_anchor
+from headrace.protocol.state import UNKNOWN_COUNT, Anchor, StateManifest, decode_anchor
 from headrace.storage.store import ObjectMeta, PutMode, Store, WritableStore
 
 
@@ -164,6 +164,8 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
         if known is None or commit is None or not _is_anchor(known, commit):
             reason = f"state {old.state_version} belongs to another log, or its commit is gone"
             raise RebuildNeeded(reason)
+        if lost := self._lost_manifest(old):
+            raise RebuildNeeded(f"state {old.state_version} lacks its manifest {lost}")
         if old.state_version > target.version:
             raise RebuildNeeded(f"state {old.state_version} is newer than version {target.version}")
         if old.state_version == target.version:
@@ -198,6 +200,17 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
             commits_read=target.version - old.state_version,
         )
 
+    def _lost_manifest(self, state: StateManifest) -> str | None:
+        """Return a manifest of a state that is missing or has another length."""
+        listed = self.store.list_tree(self.home.root)
+        lengths = {meta.path.removeprefix(f"{self.home.root}/"): meta.size_bytes for meta in listed}
+        for info in state.manifests:
+            if info.path not in lengths:
+                return info.path
+            if info.length_bytes not in {UNKNOWN_COUNT, lengths[info.path]}:
+                return info.path
+        return None
+
     def _repair_hint(self, state: StateManifest) -> None:
         """Write the hint of a state if an interrupted sync did not: scans find states by it."""
         hint = read_hint(self.store, self.home)
@@ -211,7 +224,8 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
             batches = self.target.batches(partitions)
             change = Change(staged=stage.put_columns(batches, partitions=partitions))
             built = self._build(change, stage, None)
-        return msgspec.structs.replace(self._commit(built, change, stage), reason=reason)
+        result = self._commit(built, change, stage, is_repair=reason is not None)
+        return msgspec.structs.replace(result, reason=reason)
 
     def _stage(self) -> Stage:
         return Stage(self.store, self.home, settings=self.settings, progress=self.progress)
@@ -240,11 +254,16 @@ class _Sync(msgspec.Struct, frozen=True, kw_only=True):
         base = Base(version=target.version, state=old, layout=Layout.STATE)
         return build.state(base, stage, version=target.version)
 
-    def _commit(self, built: Built, change: Change, stage: Stage) -> SyncResult:
+    def _commit(
+        self, built: Built, change: Change, stage: Stage, *, is_repair: bool = False
+    ) -> SyncResult:
         state = built.state
         outcome = commit_state(self.store, self.home, state)
         if isinstance(outcome, Conflict):
-            _settle_conflict(self.store, self.home, state, stage)
+            if is_repair:
+                replace_state(self.store, self.home, state)
+            else:
+                _settle_conflict(self.store, self.home, state, stage)
         write_hint(self.store, self.home, hint_of(state))
         if built.compaction is not None:
             _clean_quietly(self.store, self.home, self.settings)
