@@ -82,6 +82,12 @@ def test_a_typo_is_reported_with_its_place_and_the_nearest_name(
         assert f"did you mean {typo.nearest}" in message.replace("did you mean :", "did you mean ")
 
 
+def test_a_syntax_error_quotes_the_text_and_not_the_parsers_token(root: Path) -> None:
+    write_view(root, "SELECT id FROM WHERE id = 1")
+    message = " ".join(CliRunner().invoke(app, ["check", str(root)]).stderr.split())
+    assert "Expected table name but got WHERE (" in message
+
+
 @pytest.mark.parametrize("sql", UNUSUAL)
 def test_a_correct_view_is_accepted(root: Path, sql: str) -> None:
     write_view(root, sql)

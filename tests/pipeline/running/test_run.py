@@ -57,6 +57,21 @@ def test_after_an_append_only_views_that_read_the_new_file_run(shop: Path) -> No
     assert [cause.kind.value for cause in record.views["top"].causes] == ["upstream"]
 
 
+def test_a_change_of_an_inlined_view_is_named_by_its_readers(shop: Path) -> None:
+    add_view(shop, "core", "SELECT name, points(id) AS points, id FROM customers WHERE id > 0")
+    add_view(shop, "shell", "SELECT name, points FROM core WHERE id < 100")
+    text = "-- @materialise output\nSELECT name, points(points) AS p FROM shell"
+    add_view(shop, "reader", text)
+    run(shop)
+    assert [*map(str, Project.load(shop).why("reader").causes)] == []
+    edit(shop / "views" / "core.sql", "id > 0", "id > 1")
+    (change,) = Project.load(shop).why("reader").causes
+    assert (change.kind, change.text) == ("token", "view core: `0` became `1` after `where id >`")
+    edit(shop / "functions.py", "FACTOR = 3", "FACTOR = 4")
+    texts = [*map(str, Project.load(shop).why("reader").causes)]
+    assert texts == ["function points: its helper functions.py:FACTOR changed", change.text]
+
+
 def test_after_an_append_to_an_unread_partition_nothing_runs(shop: Path) -> None:
     run(shop)
     append_orders(shop, year=2022, count=5)

@@ -30,6 +30,7 @@ _WITH_FORMS = frozenset({"if", "overlay", "position", "substr", "substring", "tr
 """Functions that also have a form of their own, which the parser expects where the number of
 arguments is wrong."""
 _WORDS_OF_FORMS = frozenset({"BOTH", "FOR", "FROM", "IN", "LEADING", "PLACING", "TRAILING"})
+_TOKEN = re.compile(r"<Token token_type: [^,]*, text: (.*?), line: \d+, col: .*?>", re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
@@ -38,7 +39,7 @@ def syntax_error(
 ) -> InvalidViewError:
     """Return the error for a text that the parser cannot read, at the probable culprit."""
     details: dict[str, Any] = error.errors[0] if error.errors else {}
-    description = str(details.get("description") or error).rstrip(".")
+    description = _TOKEN.sub(r"\1", str(details.get("description") or error)).rstrip(".")
     line, column = details.get("line"), details.get("col")
     hint = ""
     if line is not None and column is not None:

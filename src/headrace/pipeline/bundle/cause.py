@@ -3,7 +3,7 @@
 The parts of the old and the new key enter; causes leave. Equal keys have no causes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
 
@@ -39,6 +39,9 @@ class CauseKind(StrEnum):
     COLUMN = "column"
     FILE = "file"
     UPSTREAM = "upstream"
+
+
+_DATA = frozenset({CauseKind.TABLE, CauseKind.COLUMN, CauseKind.FILE})
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,13 +131,7 @@ def explain_view(
     waiting = [view]
     while waiting:
         name = waiting.pop()
-        then, now = old.get(name), new[name]
-        for cause in explain_change(
-            None if then is None else then.key,
-            now.key,
-            old_units=() if then is None else then.units,
-            new_units=now.units,
-        ):
+        for cause in _changes_of(name, old, new):
             if cause.kind is CauseKind.UPSTREAM and cause.subject in new:
                 if cause.subject not in visited:
                     visited.add(cause.subject)
@@ -143,6 +140,64 @@ def explain_view(
                 text = cause.text if name == view else f"view {name}: {cause.text}"
                 causes[text] = _cause(cause.kind, cause.subject, text)
     return tuple(causes.values())
+
+
+def explain_with_inlined(
+    old: Mapping[str, ViewPlan], new: Mapping[str, ViewPlan], view: str, *, inlined: Collection[str]
+) -> tuple[Cause, ...]:
+    """Return why a view changed, including the changes of views that are computed as part of it.
+
+    No other line of a run explains an inlined view. Its data are left out: what the view reads
+    through it belongs to the view itself.
+
+    Args:
+        old: The plans of the view's last successful run.
+        new: The current plan of each view.
+        view: The view to explain.
+        inlined: The views that are computed as part of their readers.
+    """
+    traced: dict[str, Cause] = {}
+    direct = _changes_of(view, old, new)
+    shown = {cause.text for cause in direct}
+    for cause in direct:
+        inner = list(_inlined_causes(cause, old, new, inlined=inlined))
+        for text, change in inner or [(cause.text, cause)]:
+            if not inner or text not in shown:
+                traced[change.text] = change
+    return tuple(traced.values()) or direct
+
+
+def _inlined_causes(
+    cause: Cause,
+    old: Mapping[str, ViewPlan],
+    new: Mapping[str, ViewPlan],
+    *,
+    inlined: Collection[str],
+) -> Iterator[tuple[str, Cause]]:
+    """Yield the changes of the definition of an inlined view, without and with its name."""
+    name = cause.subject
+    if cause.kind is not CauseKind.UPSTREAM or name not in inlined:
+        return
+    if name not in old or name not in new:
+        return
+    for change in _changes_of(name, old, new):
+        if change.kind in _DATA:
+            continue
+        inner = list(_inlined_causes(change, old, new, inlined=inlined))
+        named = _cause(change.kind, change.subject, f"view {name}: {change.text}")
+        yield from inner or [(change.text, named)]
+
+
+def _changes_of(
+    view: str, old: Mapping[str, ViewPlan], new: Mapping[str, ViewPlan]
+) -> tuple[Cause, ...]:
+    then, now = old.get(view), new[view]
+    return explain_change(
+        None if then is None else then.key,
+        now.key,
+        old_units=() if then is None else then.units,
+        new_units=now.units,
+    )
 
 
 def _cause(kind: CauseKind, subject: str, text: str) -> Cause:

@@ -13,9 +13,9 @@ from headrace.errors import ResultMissingError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.cause import (
     Cause,
-    explain_change,
     explain_upstream,
     explain_volatile,
+    explain_with_inlined,
 )
 from headrace.pipeline.bundle.content_hash import content_hash
 from headrace.pipeline.bundle.view_plan import ViewPlan
@@ -107,6 +107,11 @@ class Decider:
         for name, upstream in self._upstream.items():
             for upstream_view in upstream:
                 self._readers[upstream_view].append(name)
+        self._inlined = frozenset(
+            view.name
+            for view in bundle.views.values()
+            if view.header.materialise is Materialise.NONE
+        )
         self._decisions: dict[str, Decision] = {}
 
     def decide(self) -> dict[str, Decision]:
@@ -147,11 +152,11 @@ class Decider:
             upstream_keys=_known_keys(keys_read),
             awaits=self._awaited(keys_read),
         )
-        causes = explain_change(
-            None if last is None else last.plan.key,
-            plan.key,
-            old_units=() if last is None else last.plan.units,
-            new_units=plan.units,
+        causes = explain_with_inlined(
+            {} if last is None else last.plans or {plan.name: last.plan},
+            self._bundle.views,
+            plan.name,
+            inlined=self._inlined,
         )
         if self._full_refresh:
             return _replace(decision, reason="a full refresh was requested", causes=causes)

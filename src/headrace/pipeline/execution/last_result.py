@@ -18,6 +18,8 @@ class LastResult(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     record: ViewRun
     plan: ViewPlan
+    plans: Mapping[str, ViewPlan] = {}
+    """The plans of all views at that time, which explain changes of inlined ones."""
 
 
 class LastResults(Mapping[str, LastResult]):

@@ -78,7 +78,9 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
             if isinstance(bundle, str):
                 unreadable[view] = f"the plan of run {newest.run} cannot be read: {bundle}"
             elif view in bundle.views:
-                results[view] = LastResult(run=newest.run, record=newest.record, plan=bundle[view])
+                results[view] = LastResult(
+                    run=newest.run, record=newest.record, plan=bundle[view], plans=bundle.views
+                )
         newest_ms = max((result.started_ms for result in newest_results.values()), default=0)
         return LastResults(results, unreadable=unreadable, newest_ms=newest_ms)
 

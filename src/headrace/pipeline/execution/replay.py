@@ -97,7 +97,7 @@ def _check_files(
         if pinned is None:
             raise FileListMissingError(source=unit.source, digest=unit.digest)
         changed = compare_files(pinned, source.prune(unit.where).files)
-        altered = ["the log names other files now"] if changed else []
+        altered = ["it now consists of other files"] if changed else []
         altered += describe_altered_files(source, unit, store.marks(unit.source, until=origin))
         if altered:
             raise PinnedFilesChangedError(view=plan.name, source=unit.source, files=altered)
