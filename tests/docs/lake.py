@@ -26,7 +26,8 @@ def write_demo_lake(folder: Path) -> Path:
     ]
     history.append([_removed(4, city) for city in CITIES])
     for commit in history:
-        commit.append(commit_info())  # as nearly every writer does
+        is_delete = "remove" in commit[0]
+        commit.append(commit_info(operation="DELETE" if is_delete else "WRITE"))
     write_history(table, history)
     _write_rows(table)
     write_checkpoint(table, DAYS // 2, state_at(history, DAYS // 2))

@@ -103,9 +103,9 @@ def domain(name: str, configuration: str = "", *, removed: bool = False) -> Line
     return {"domainMetadata": {"domain": name, "configuration": configuration, "removed": removed}}
 
 
-def commit_info(*, timestamp_ms: int | None = None) -> Line:
+def commit_info(*, timestamp_ms: int | None = None, operation: str = "WRITE") -> Line:
     """Return a commitInfo action, with an in-commit timestamp if `timestamp_ms` is given."""
-    info: dict[str, Any] = {"timestamp": MODIFIED_MS, "operation": "WRITE"}
+    info: dict[str, Any] = {"timestamp": MODIFIED_MS, "operation": operation}
     return {
         "commitInfo": info if timestamp_ms is None else info | {"inCommitTimestamp": timestamp_ms}
     }
