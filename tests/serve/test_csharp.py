@@ -101,25 +101,32 @@ def _compile_with_mcs(folder: Path, words: list[str]) -> Path:
 
 
 def _compile_for_dotnet(folder: Path, sources: list[str]) -> tuple[str, ...]:
+    program = folder / "program.dll"
+    dotnet = _compile_with_csc(program, ["-langversion:8.0", "-define:AWAIT_FOREACH", *sources])
+    program.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
+    return (str(dotnet), "exec", "--roll-forward-on-no-candidate-fx", "2", str(program))
+
+
+def _compile_with_csc(program: Path, words: list[str]) -> Path:
+    """Compile with the compiler of a .NET SDK, and return the path of its runtime."""
     home = os.environ.get("HEADRACE_DOTNET")
     if not home:
         pytest.skip("HEADRACE_DOTNET does not name a .NET SDK, 3.1 or later")
     dotnet = Path(home, "dotnet")
     (compiler,) = Path(home, "sdk").glob("*/Roslyn/bincore/csc.dll")
     references = Path(home, "packs/Microsoft.NETCore.App.Ref").glob("*/ref/*/*.dll")
-    program = folder / "program.dll"
-    subprocess.run(
-        [
-            *(dotnet, compiler, "-nologo", "-langversion:8.0", "-define:AWAIT_FOREACH"),
-            *(f"-r:{path}" for path in references),
-            f"-out:{program}",
-            *sources,
-        ],
-        env={**os.environ, **_INVARIANT},
-        check=True,
-    )
-    program.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
-    return (str(dotnet), "exec", "--roll-forward-on-no-candidate-fx", "2", str(program))
+    options = ["-nologo", f"-out:{program}", *(f"-r:{path}" for path in references)]
+    environment = {**os.environ, **_INVARIANT}
+    subprocess.run([dotnet, compiler, *options, *words], env=environment, check=True)
+    return dotnet
+
+
+def test_a_project_that_checks_nulls_compiles_without_warnings(
+    library: Path, tmp_path: Path
+) -> None:
+    sources = map(str, (library / "csharp").glob("*.cs"))
+    checks = ["-nullable:enable", "-warnaserror+", "-target:library"]
+    _compile_with_csc(tmp_path / "library.dll", [*checks, *sources])
 
 
 EXPECTED = """\
