@@ -43,6 +43,9 @@ from headrace.protocol.state import Tombstones
 from headrace.replay.projection import KEY_COLUMNS, add_columns, commit_columns
 from headrace.replay.seen import FrozenSeenSet, SeenSet
 
+_HELD_BYTES = 32 << 20
+"""Manifests of at most this size in total are checked before the first file is emitted."""
+
 
 class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
     """Replays commits, newest first, and fills the seen set."""
@@ -232,6 +235,7 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
         output_columns = add_columns(request.projection, predicate=None)
         tombstones = Tombstones.of(state.manifest)
         keeps_maps = request.dialect.state_role is StateRole.COMMIT
+        is_replaceable = self.segment.without_state is not None and request.stops_after is None
         return tuple(
             DropSeen(
                 input=_skipping(
@@ -242,6 +246,7 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
                         tombstones=tombstones,
                         predicate=request.predicate,
                         statistics_schema=request.physical_schema if keeps_maps else None,
+                        held_bytes=_HELD_BYTES if is_replaceable else 0,
                     ),
                     request,
                     output_columns=output_columns,

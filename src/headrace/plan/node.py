@@ -90,6 +90,9 @@ class ScanAvro(msgspec.Struct, frozen=True, kw_only=True):
     added_after: AddedAfter | None = None
     statistics_schema: StructType | None = None
     """The columns of the statistics; set if entries store statistics as maps of text."""
+    held_bytes: int = 0
+    """If the manifests are not larger than this in total, all are checked before the first entry
+    is emitted, so that damage can still be answered by another plan."""
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ Manifests are pruned by the bounds in their state, blocks by those in the block 
 threads decode the remaining blocks, a few at a time.
 """
 
+from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import Any
@@ -104,8 +105,21 @@ class ManifestScan:
         manifests = list(self._chosen())
         threads = min(_FETCHED_AHEAD, len(manifests)) if self._is_remote else 1
         fetched = in_order(self._fetch, manifests, threads=threads, name="headrace-manifest")
+        size_bytes = sum(info.length_bytes for _, info in manifests)
         with closing(fetched) as opened:
-            yield from map(self._counted, opened)
+            yield from map(
+                self._counted,
+                self._held(opened) if size_bytes <= self._scan.held_bytes else opened,
+            )
+
+    def _held(self, opened: Iterator[OpenManifest]) -> Iterator[OpenManifest]:
+        """Fetch and check all manifests, then yield them one by one."""
+        held: deque[OpenManifest] = deque()
+        for manifest in opened:
+            self._context.cancellation.check()
+            held.append(manifest)
+        while held:
+            yield held.popleft()
 
     def _fetch(self, listed: tuple[LogFile, ManifestInfo]) -> OpenManifest:
         file, info = listed
