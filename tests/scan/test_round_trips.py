@@ -12,6 +12,8 @@ import pytest
 
 from benchmarks.round_trip import RoundTripStore
 from headrace import Snapshot, Table
+from headrace.engines import log_bytes
+from headrace.engines.read_ahead import ReadAhead
 from headrace.storage.byte_range import ByteRange, Contents
 from tests.emulator.bucket import Bucket, served
 from tests.lake.action import add, opening
@@ -231,6 +233,25 @@ def test_a_whole_scan_requests_the_checkpoint_while_it_replays_commits(
     assert store.requests.count(CHECKPOINT) == before + 1
     assert 4 + len(list(files)) == FILES
     assert store.requests.count(CHECKPOINT) == before + 1
+
+
+@pytest.mark.parametrize(("limit", "rounds"), [(None, 2), (FILES, 3)])
+@pytest.mark.parametrize("strategy", ["reverse", "forward"])
+def test_a_whole_scan_has_more_of_a_large_checkpoint_in_flight_than_one_with_a_limit(
+    table: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, limit: int | None, rounds: int
+) -> None:
+    """Eight row groups: three may be ahead, or four if the scan takes all of them."""
+    path = log_of(table) / f"{BASE:020}.checkpoint.parquet"
+    pq.write_table(pq.read_table(path), path, row_group_size=4)
+    group_bytes = pq.read_metadata(path).row_group(3).total_byte_size
+    most = {"ahead_bytes": int(3.5 * group_bytes), "limit_bytes": int(6.5 * group_bytes)}
+    monkeypatch.setattr(log_bytes, "ReadAhead", partial(ReadAhead, **most))
+    with RoundTripStore(table) as store:
+        snapshot = snapshot_of(store)
+        before = store.rounds
+        scan = snapshot.scan(strategy=strategy, limit=limit, leaf_parallelism=1)
+        assert len(list(scan)) == FILES
+        assert store.rounds - before == rounds
 
 
 def test_a_scan_with_a_limit_requests_no_row_group_it_may_not_need(

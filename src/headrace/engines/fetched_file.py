@@ -53,7 +53,7 @@ class FetchedFile(RangedFile):
             insort(self._held, byte_range, key=itemgetter(0))
 
     def drop(self) -> None:
-        """Drop all ranges, and the windows that have not been read."""
+        """Drop all ranges and windows."""
         self._held.clear()
         self._recent.clear()
         if self._windows is not None:
@@ -122,9 +122,12 @@ class FetchedFile(RangedFile):
         index = None if self._windows is None else self._windows.find(position)
         if self._windows is None or index is None:
             return False
-        self._recent.append((index, self._windows.take(index)))
-        del self._recent[:-_WINDOWS_HELD]
-        self._held = sorted(
-            (chunk for _, window in self._recent for chunk in window), key=itemgetter(0)
-        )
+        if len(self._recent) == _WINDOWS_HELD:
+            passed, chunks = self._recent.pop(0)
+            starts = {start for start, _ in chunks}
+            self._held = [(start, data) for start, data in self._held if start not in starts]
+            self._windows.give_back(passed)
+        chunks = self._windows.borrow(index)
+        self._recent.append((index, chunks))
+        self.hold(chunks)
         return True

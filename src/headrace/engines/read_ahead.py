@@ -1,9 +1,9 @@
 """Prefetching: reads that start before their content is needed.
 
 A request to a remote store takes tens of milliseconds, nearly all of them waiting. `expect`
-announces a read; `take` waits for it if it is in flight, or reads at once. The bytes in flight or
-not yet taken are bounded, so a slow consumer delays the reads. Closing drops the reads that have
-not started.
+announces a read; `take` and `borrow` wait for it if it is in flight, or read at once. The bytes in
+flight, not yet taken or borrowed are bounded, so a slow consumer delays the reads. Closing drops
+the reads that have not started.
 """
 
 import threading
@@ -17,7 +17,9 @@ import msgspec
 T = TypeVar("T")
 
 AHEAD_BYTES = 64 << 20
-"""The maximum number of bytes in flight, or read and not yet taken."""
+"""The maximum number of bytes in flight or not yet taken, if some may never be taken."""
+LIMIT_BYTES = 128 << 20
+"""The maximum number of bytes in flight, not yet taken, or borrowed."""
 MAX_REQUESTS = 64
 """The maximum number of reads in flight."""
 
@@ -35,22 +37,37 @@ class ReadAhead:
     """The announced reads of one execution, by key. Threads may share it."""
 
     def __init__(
-        self, *, limit_bytes: int = AHEAD_BYTES, most_requests: int = MAX_REQUESTS
+        self,
+        *,
+        ahead_bytes: int = AHEAD_BYTES,
+        limit_bytes: int = LIMIT_BYTES,
+        most_requests: int = MAX_REQUESTS,
     ) -> None:
         """Start empty; threads start with the first read.
 
         Args:
-            limit_bytes: The bytes that may be in flight or not yet taken. One read always may.
+            ahead_bytes: The bytes that may be in flight or not yet taken. One read always may.
+            limit_bytes: The same, together with the bytes that are borrowed.
             most_requests: The number of reads that may be in flight.
         """
+        self._ahead_bytes = ahead_bytes
         self._limit_bytes = limit_bytes
         self._most_requests = most_requests
         self._lock = threading.Lock()
         self._waiting: OrderedDict[Hashable, _Expected] = OrderedDict()
         self._started: dict[Hashable, _Expected] = {}
         self._started_bytes = 0
+        self._lent: dict[Hashable, int] = {}
+        self.lent_bytes = 0
+        """The number of bytes that are borrowed."""
         self._pool: ThreadPoolExecutor | None = None
         self._is_closed = False
+
+    def expect_all_taken(self) -> None:
+        """Use all of the limit for reads ahead, since the caller takes all of them."""
+        with self._lock:
+            self._ahead_bytes = self._limit_bytes
+            self._start_more()
 
     def expect(self, key: Hashable, read: Callable[[], object], *, size_bytes: int) -> None:
         """Start a read as soon as there is room for it; reads start in the order of these calls.
@@ -73,28 +90,21 @@ class ReadAhead:
 
         A failed read raises its error here. Taking a key removes it.
         """
-        with self._lock:
-            self._waiting.pop(key, None)
-            expected = self._started.get(key)
-        if expected is None or expected.future is None:
-            return read()
-        try:
-            content: T = expected.future.result()
-        finally:
-            with self._lock:
-                if self._started.pop(key, None) is not None:
-                    self._started_bytes -= expected.size_bytes
-                    self._start_more()
-        return content
+        return self._take(key, read, lent_bytes=0)
+
+    def borrow(self, key: Hashable, read: Callable[[], T], *, size_bytes: int) -> T:
+        """Take content that counts against the limit until its key is dropped."""
+        return self._take(key, read, lent_bytes=size_bytes)
 
     def drop(self, key: Hashable) -> None:
-        """Remove a key that nobody will take."""
+        """Remove a key that nobody will take, or end its borrowing."""
         with self._lock:
             self._waiting.pop(key, None)
             expected = self._started.pop(key, None)
             if expected is not None:
                 self._started_bytes -= expected.size_bytes
-                self._start_more()
+            self._lend(key, 0)
+            self._start_more()
 
     @property
     def waiting(self) -> int:
@@ -115,10 +125,35 @@ class ReadAhead:
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)
 
+    def _take(self, key: Hashable, read: Callable[[], T], *, lent_bytes: int) -> T:
+        with self._lock:
+            self._waiting.pop(key, None)
+            expected = self._started.get(key)
+            if expected is None or expected.future is None:
+                self._lend(key, lent_bytes)
+        if expected is None or expected.future is None:
+            return read()
+        try:
+            content: T = expected.future.result()
+        finally:
+            with self._lock:
+                if self._started.pop(key, None) is not None:
+                    self._started_bytes -= expected.size_bytes
+                    self._lend(key, lent_bytes)
+                    self._start_more()
+        return content
+
+    def _lend(self, key: Hashable, size_bytes: int) -> None:
+        self.lent_bytes += size_bytes - self._lent.pop(key, 0)
+        if size_bytes:
+            self._lent[key] = size_bytes
+
     def _start_more(self) -> None:
         while self._waiting and not self._is_closed:
             key, expected = next(iter(self._waiting.items()))
-            if self._started and self._started_bytes + expected.size_bytes > self._limit_bytes:
+            ahead_bytes = self._started_bytes + expected.size_bytes
+            room_bytes = min(self._ahead_bytes, self._limit_bytes - self.lent_bytes)
+            if self._started and ahead_bytes > room_bytes:
                 return
             del self._waiting[key]
             if self._pool is None:

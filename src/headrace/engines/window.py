@@ -52,9 +52,10 @@ class Windows:
             [part for byte_range in window for part in byte_range.parts(largest_bytes)]
             for window in cut(ranges, WINDOW_BYTES)
         ]
-        for index, window in enumerate(self._windows):
-            size_bytes = sum(span.length for span in window)
-            ahead.expect((self, index), partial(self._read, index), size_bytes=size_bytes)
+        for index in range(len(self._windows)):
+            ahead.expect(
+                (self, index), partial(self._read, index), size_bytes=self._size_bytes(index)
+            )
 
     def find(self, position: int) -> int | None:
         """Return the window that includes a position; None if no range does."""
@@ -63,14 +64,26 @@ class Windows:
                 return index
         return None
 
-    def take(self, index: int) -> list[Held]:
-        """Wait for a window; one that is taken twice is read again."""
-        return self._ahead.take((self, index), partial(self._read, index))
+    def borrow(self, index: int) -> list[Held]:
+        """Wait for a window; its bytes are counted until it is returned or dropped.
+
+        A window that is borrowed twice is read again.
+        """
+        return self._ahead.borrow(
+            (self, index), partial(self._read, index), size_bytes=self._size_bytes(index)
+        )
+
+    def give_back(self, index: int) -> None:
+        """End the borrowing of a window whose bytes are no longer referenced."""
+        self._ahead.drop((self, index))
 
     def drop(self) -> None:
-        """Drop the windows that have not been taken."""
+        """Drop all windows."""
         for index in range(len(self._windows)):
             self._ahead.drop((self, index))
+
+    def _size_bytes(self, index: int) -> int:
+        return sum(span.length for span in self._windows[index])
 
     def _read(self, index: int) -> list[Held]:
         window = self._windows[index]

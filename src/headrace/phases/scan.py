@@ -71,13 +71,7 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
 
     def expects(self) -> tuple[Node, ...]:
         """Expect the checkpoint: its footers are read in any case, its adds in a whole scan."""
-        base, request = self.segment.checkpoint, self.request
-        if base is None:
-            return ()
-        if request.stops_after is not None:
-            return (scan_files(base.files, columns=()),)
-        columns = add_columns(request.projection, predicate=request.predicate)
-        return (_skipping(scan_files(base.files, columns=columns), request),)
+        return _expected_checkpoint(self.request, self.segment)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
         """Replace an unusable compaction file by the commits that it summarises.
@@ -281,9 +275,8 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
         return CollectKeys(input=files, seen=self.seen)
 
     def expects(self) -> tuple[Node, ...]:
-        """Expect the checkpoint: its footers are read in any case."""
-        base = self.segment.checkpoint
-        return () if base is None else (scan_files(base.files, columns=()),)
+        """Expect the checkpoint, as a scan in the other order does."""
+        return _expected_checkpoint(self.request, self.segment)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)
         """Continue with the checkpoint; the commits follow it."""
@@ -342,6 +335,17 @@ def replay_checkpoint(
         files=segment.checkpoint.files,
         afterwards=afterwards,
     )
+
+
+def _expected_checkpoint(request: ScanRequest, segment: Segment) -> tuple[Node, ...]:
+    """Return the footers of the checkpoint, and its adds if the scan takes all of them."""
+    base = segment.checkpoint
+    if base is None:
+        return ()
+    if request.stops_after is not None:
+        return (scan_files(base.files, columns=()),)
+    columns = add_columns(request.projection, predicate=request.predicate)
+    return (_skipping(scan_files(base.files, columns=columns), request),)
 
 
 def _sidecar_file(sidecar: Sidecar) -> LogFile:

@@ -193,6 +193,10 @@ class ParquetSource:
         """Return whether the footer of a file is in memory, so that reading it takes no request."""
         return self._footers.get(file) is not None or self._log.has_tail(file)
 
+    def expect_all_taken(self) -> None:
+        """Use all of the read-ahead limit, since all announced reads will be taken."""
+        self._log.ahead.expect_all_taken()
+
     @property
     def reads_waiting(self) -> int:
         """The number of reads that wait for room under the read-ahead limit."""

@@ -92,10 +92,12 @@ class ParquetCheckpoints:
     def read_ahead(self, scan: ScanParquet) -> bool:
         """Request the first row groups of remote files; False if a footer is not in memory.
 
-        A damaged footer is reported when the file is scanned.
+        The scan takes all row groups, so more of them may be in flight. A damaged footer is
+        reported when the file is scanned.
         """
         if not all(map(self._source.has_footer, scan.files)):
             return False
+        self._source.expect_all_taken()
         leaf = self._leaf_scan(FusedLeaf(scans=(scan,)))
         with suppress(HeadraceError):
             for file in scan.files:
