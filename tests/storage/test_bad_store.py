@@ -23,6 +23,7 @@ from headrace.errors import (
 )
 from headrace.plan.cancellation import Cancelled
 from headrace.plan.context import ExecutionContext, ExecutionSettings
+from headrace.storage.call import Call, limited
 from headrace.storage.retry import Retrier, RetryPolicy
 from headrace.storage.retrying import RetryingStore
 from headrace.wiring import open_store
@@ -225,3 +226,18 @@ def test_a_store_that_never_stops_throttling_is_an_error() -> None:
         with pytest.raises(StoreThrottledError):
             retrying(store.endpoint, attempts=2, backoff_ms=1, deadline_ms=4000).read("x")
         assert 2 <= len(store.requests) <= 6
+
+
+def test_a_pause_that_lasts_until_the_deadline_is_reported_as_throttling() -> None:
+    with sabotaged(always(failure(503, "SlowDown"))) as server:
+        store = open_store("s3://lake/events", options=s3_options(server.endpoint))
+        with limited(Call(timeout_ms=1000, deadline=time.monotonic() + 60)):
+            for _ in range(2):  # the next pause is longer than 100 ms
+                with pytest.raises(StoreThrottledError):
+                    store.read("x")
+        with (
+            limited(Call(timeout_ms=1000, deadline=time.monotonic() + 0.05)),
+            pytest.raises(StoreThrottledError, match="in time"),
+        ):
+            store.read("x")
+        assert len(server.requests) == 2

@@ -1,10 +1,13 @@
 """Listings of servers that know less of S3's protocol than they should."""
 
 from collections.abc import Iterable
+from itertools import chain, cycle, islice
 
 import pytest
 
 from headrace.errors import StoreFailedError
+from headrace.storage.cloud_listing import ending_pages
+from headrace.storage.store import ObjectMeta
 from headrace.wiring import open_store
 from tests.emulator.bucket import Bucket, served
 from tests.emulator.saboteur import Answer, always, s3_options, sabotaged
@@ -47,8 +50,12 @@ def test_a_server_that_ignores_offsets_but_knows_tokens_is_listed_whole() -> Non
         assert [meta.path for meta in store.list("log")] == [f"log/{name}" for name in names]
 
 
-def test_a_server_that_sends_the_same_page_again_and_again_is_an_error() -> None:
-    names = [f"{number:06}" for number in range(1000)]
+@pytest.mark.parametrize(("count", "most_requests"), [(1000, 2), (12, 200)])
+def test_a_server_that_sends_the_same_page_again_and_again_is_an_error(
+    count: int, most_requests: int
+) -> None:
+    """The client joins small pages to pages of 1,000, which then differ."""
+    names = [f"{number:06}" for number in range(count)]
     listing = bucket_of(names, tokens=True, offsets=True).listing({}).decode()
     token = "<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>"
     body = listing.replace("<IsTruncated>false</IsTruncated>", token).encode()
@@ -57,4 +64,15 @@ def test_a_server_that_sends_the_same_page_again_and_again_is_an_error() -> None
         with pytest.raises(StoreFailedError, match="same page") as raised:
             list(store.list("log"))
         assert not raised.value.transient
-        assert len(server.requests) == 2
+        assert len(server.requests) <= most_requests
+
+
+def test_a_server_that_repeats_its_last_pages_is_an_error() -> None:
+    names = [f"{number:06}" for number in range(5000)]
+    metas = [ObjectMeta(path=name, size_bytes=1, modified_ms=1) for name in names]
+    pages = [metas[start : start + 1000] for start in range(0, 5000, 1000)]
+    repeated = chain(pages, cycle(pages[3:]))
+    with pytest.raises(StoreFailedError, match="same page"):
+        for _ in islice(ending_pages(repeated, "log"), 40):
+            pass
+    assert [len(page) for page in ending_pages(iter(pages), "log")] == [1000] * 5

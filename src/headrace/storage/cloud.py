@@ -298,8 +298,10 @@ class CloudStore:
     ) -> T:
         """Send a request when the pace admits it, and raise typed errors."""
         pace = self._pace
+        is_admitted = False
         try:
             async with pace.admitted(longest_s=call.remaining_s()):
+                is_admitted = True
                 answer = await request(call)
                 pace.answered()
                 return answer
@@ -307,7 +309,9 @@ class CloudStore:
             failure = self._failure(path, error)
             if failure is error:
                 raise
-        if isinstance(failure, StoreThrottledError):
+        if not is_admitted and pace.is_backing_off and isinstance(failure, StoreFailedError):
+            failure = StoreThrottledError(path=path, reason="no other answer in time")
+        elif isinstance(failure, StoreThrottledError):
             pace.throttled()
         # Outside the handler: the client's error names the request, and perhaps its signature.
         raise failure

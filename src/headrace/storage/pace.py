@@ -27,6 +27,11 @@ class Pace:
         self._pause_s = 0.0
         self._resume_at = 0.0
 
+    @property
+    def is_backing_off(self) -> bool:
+        """Whether the store has only throttled since its last answer."""
+        return self._pause_s > 0
+
     @asynccontextmanager
     async def admitted(self, *, longest_s: float | None = None) -> AsyncIterator[None]:
         """Wait for a slot, and hold it while the request is in flight.
