@@ -4,6 +4,7 @@ import errno
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +25,8 @@ from tests.lake.checkpoint import Encoding, Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
 from tests.lake.schema import checkpoint_schema
 from tests.scan.counting import CountingLocalStore
+
+_STATISTICS = ("stats", "stats_parsed")
 
 
 def partitioned(values: list[dict[str, str]]) -> list[Line]:
@@ -131,6 +134,40 @@ def test_a_time_parsed_in_the_writers_zone_does_not_prune_its_file(
     _timestamped(tmp_path, text="2026-01-01 00:00:00", typed=elsewhere)
     where = "at = TIMESTAMP '2026-01-01 00:00:00'"
     assert [file.path for file in Table(tmp_path).snapshot().scan(where=where)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "maxima", "value", "where"),
+    [
+        ("string", ["m" * 32, "m" * 32 + "b"], pa.string(), f"x = '{'m' * 32}z'"),
+        ("string", ["m" * 31 + "?\ufffd", "m" * 31 + "n"], pa.string(), f"x = '{'m' * 31}😀'"),
+        ("decimal(20,0)", [2**63 - 1, 2**63 + 5], pa.decimal128(20), "x = 10000000000000000000"),
+    ],
+    ids=["bare prefix", "divided character", "clipped decimal"],
+)
+def test_a_row_group_with_inexact_extremes_of_one_file_and_greater_ones_of_another_is_read_rule_31(
+    tmp_path: Path, kind: str, maxima: list[Any], value: pa.DataType, where: str
+) -> None:
+    lines = [protocol(), metadata(columns={"x": kind}, partition_columns=[]), add("a"), add("b")]
+    write_history(tmp_path, [lines, []])
+    rows = [
+        *({"protocol": None, "add": None} | line for line in lines[:2]),
+        *(
+            {"add": line["add"] | {"stats_parsed": {"maxValues": {"x": x}, "minValues": {"x": x}}}}
+            for line, x in zip(lines[2:], maxima, strict=True)
+        ),
+    ]
+    schema = checkpoint_schema(v2=False)
+    extremes = pa.struct({"x": value})
+    parsed = pa.struct({"minValues": extremes, "maxValues": extremes})
+    fields = [field for field in schema.field("add").type if field.name not in _STATISTICS]
+    adds = pa.field("add", pa.struct([*fields, pa.field("stats_parsed", parsed)]))
+    schema = schema.set(schema.get_field_index("add"), adds)
+    path = tmp_path / "_delta_log" / f"{0:020}.checkpoint.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    commit_path(tmp_path, 0).unlink()
+    kept = {file.path for file in Table(tmp_path).snapshot().scan(where=where)}
+    assert "a" in kept
 
 
 def test_a_condition_that_is_never_evaluated_keeps_every_file_of_a_checkpoint(

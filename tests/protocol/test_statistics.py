@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace.protocol.bound import lower_bound, upper_bound
+from headrace.protocol.bound import Recorded, lower_bound, upper_bound
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 from headrace.protocol.statistics.decode import (
     ColumnStatistics,
@@ -253,6 +253,37 @@ def test_a_long_string_maximum_may_be_a_bare_prefix_rule_31() -> None:
     upper = upper_bound(maximum, STRING).to_pylist()
     assert upper == [b"z", b"m" * 31, b"m" * 32 + b"\xff", "é".encode() * 16 + b"\xff", None]
     assert ("m" * 32 + "\U0010ffff" * 9).encode() < upper[2] < b"n"
+
+
+@pytest.mark.parametrize("length", [6, 32])
+@pytest.mark.parametrize("real_end", ["\U0001f600", "\ufffd\U0001f600", "?\ufffd", "\ufffd"])
+def test_a_string_maximum_with_the_tie_breaker_of_utf_16_is_below_emoji_rule_31(
+    length: int, real_end: str
+) -> None:
+    prefix = "m" * length
+    half = "?" if real_end.startswith("\U0001f600") else ""  # of a pair that the cut divided
+    upper = upper_bound(pa.array([prefix + "\ufffd", prefix + half + "\ufffd"]), STRING)
+    for bound in upper.to_pylist():
+        assert (prefix + real_end + "z").encode() < bound < b"n"
+
+
+@pytest.mark.parametrize("other", ["b", "\U0001f600", "?\ufffd", ""])
+def test_the_greatest_string_maximum_of_many_files_may_hide_a_cut_one_rule_31(other: str) -> None:
+    maxima = ["m" * 32, "m" * 32 + other]
+    upper = upper_bound(pa.array([max(maxima)]), STRING, recorded=Recorded.FOR_MANY_FILES)
+    assert ("m" * 32 + "\U0010ffff").encode() < upper[0].as_py() < b"n"
+    divided = ["m" * 31 + "?\ufffd", "m" * 31 + "n"]
+    upper = upper_bound(pa.array([max(divided)]), STRING, recorded=Recorded.FOR_MANY_FILES)
+    assert ("m" * 31 + "\U0001f600").encode() < upper[0].as_py() < b"n"
+
+
+def test_the_greatest_decimal_of_many_files_may_hide_a_clipped_one() -> None:
+    kind = DecimalType(20, 0)
+    beyond = pa.array([Decimal(2**63 + 5), Decimal(-(2**63) - 5)], pa.decimal128(20, 0))
+    assert upper_bound(beyond, kind)[0].is_valid
+    assert lower_bound(beyond, kind)[1].is_valid
+    assert not upper_bound(beyond, kind, recorded=Recorded.FOR_MANY_FILES)[0].is_valid
+    assert not lower_bound(beyond, kind, recorded=Recorded.FOR_MANY_FILES)[1].is_valid
 
 
 def test_an_extreme_that_is_nan_is_unknown() -> None:

@@ -14,7 +14,7 @@ from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.expr.reference import evaluated_columns
 from headrace.protocol import light
 from headrace.protocol.arrow_schema import arrow_type
-from headrace.protocol.bound import lower_bound, upper_bound
+from headrace.protocol.bound import Recorded, lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
 from headrace.protocol.value import is_ordered
 
@@ -131,8 +131,8 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
                 lower=unknown, upper=unknown, may_be_null=may_be_null, may_be_value=values
             )
         return Bounds(
-            lower=lower_bound(_array(lows, column), column.type),
-            upper=upper_bound(_array(highs, column), column.type),
+            lower=lower_bound(_array(lows, column), column.type, recorded=Recorded.FOR_MANY_FILES),
+            upper=upper_bound(_array(highs, column), column.type, recorded=Recorded.FOR_MANY_FILES),
             may_be_null=may_be_null,
             may_be_value=values,
             may_be_nan=values if column.type in _FLOATING else None,
