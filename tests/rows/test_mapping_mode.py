@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace.errors import InvalidTableError
+from headrace.errors import CorruptDataFileError, InvalidTableError
 from tests.lake.action import Line, add, protocol
 from tests.lake.log import write_history
 from tests.listing import open_snapshot
@@ -61,6 +61,22 @@ def check(table: Path) -> None:
     assert snapshot.rows().read_all().to_pylist() == expected
     assert snapshot.rows(where="id = 2 AND part = 'x'").read_all().to_pylist() == expected[1:]
     assert snapshot.rows(where="s.m = 10").read_all().to_pylist() == expected[:1]
+
+
+@pytest.mark.parametrize("is_member", [False, True])
+def test_a_file_with_two_columns_of_one_id_is_refused(tmp_path: Path, *, is_member: bool) -> None:
+    twice = [pa.field(name, pa.int64(), metadata={"PARQUET:field_id": "1"}) for name in ("a", "b")]
+    if is_member:
+        fields = [mapped("s", struct(mapped("m", "long", "c1", 1)), "c2", 2)]
+        outer = pa.field("c2", pa.struct(twice), metadata={"PARQUET:field_id": "2"})
+        data = pa.table([pa.array([{"a": 1, "b": 2}], pa.struct(twice))], schema=pa.schema([outer]))
+    else:
+        fields = [mapped("id", "long", "c1", 1)]
+        data = pa.table([[1], [2]], schema=pa.schema(twice))
+    lines = table_lines(fields, properties={"delta.columnMapping.mode": "id"})
+    write_history(tmp_path, [lines, [add(write_data(tmp_path, "0.parquet", data))]])
+    with pytest.raises(CorruptDataFileError, match="a, b"):
+        open_snapshot(tmp_path).rows().read_all()
 
 
 def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:

@@ -86,12 +86,15 @@ class _Level(msgspec.Struct, frozen=True):
     """The columns of a file, or the members of a struct in it, by name and by id."""
 
     by_name: NameIndex[_FileColumn]
-    by_id: dict[bytes, _FileColumn]
+    by_id: dict[bytes, list[_FileColumn]]
 
     @classmethod
     def of(cls, parent: pa.Schema | pa.StructType, first: int) -> "_Level":
         columns = list(_numbered(parent, first))
-        by_id = {column_id: f for f in reversed(columns) if (column_id := _id_of(f.field))}
+        by_id: dict[bytes, list[_FileColumn]] = {}
+        for column in columns:
+            if column_id := _id_of(column.field):
+                by_id.setdefault(column_id, []).append(column)
         return cls(index_names((f.field.name, f) for f in columns), by_id)
 
 
@@ -141,7 +144,11 @@ class StoredColumns:
 
     def _lookup(self, field: Field, among: _Level) -> _FileColumn | None:
         if self._match_by is MatchBy.ID and _COLUMN_ID in field.metadata:
-            return among.by_id.get(str(field.metadata[_COLUMN_ID]).encode())
+            columns = among.by_id.get(str(field.metadata[_COLUMN_ID]).encode(), [])
+            if len(columns) > 1:
+                listed = ", ".join(column.field.name for column in columns)
+                raise MismatchError(f"it has several columns with the id of {field.name}: {listed}")
+            return columns[0] if columns else None
         return self._named(field.physical_name, among)
 
     def _named(self, name: str, among: _Level) -> _FileColumn | None:
