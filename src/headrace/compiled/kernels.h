@@ -9,7 +9,7 @@
 
 /* Increment this whenever a function is added or changed, here and in library.py, which rejects a
    library with another number. */
-#define HEADRACE_ABI 9
+#define HEADRACE_ABI 10
 
 int32_t headrace_abi(void);
 
@@ -134,6 +134,10 @@ typedef struct {
 
 /* Read the footer of a whole file. Return 0 if it is damaged, encrypted, or has several row groups. */
 int64_t headrace_read_footer(const uint8_t *file, int64_t size, headrace_footer *footer);
+
+/* Return whether the metadata of all column chunks in a footer agree with its schema, so that Arrow can
+   decode them; 0 also if a column is encrypted. */
+int64_t headrace_is_sound(const uint8_t *footer, int64_t size);
 
 /* Columns to which the rows of small files are appended, one file after the other. */
 typedef struct {

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 9
+_ABI = 10
 """The ABI version, as in kernels.h."""
 _FUNCTIONS = (
     "headrace_crc32",
@@ -21,6 +21,7 @@ _FUNCTIONS = (
     "headrace_dictionary",
     "headrace_set_bits",
     "headrace_read_footer",
+    "headrace_is_sound",
     "headrace_append_file",
     "headrace_kept_texts",
     "headrace_words",

@@ -25,18 +25,22 @@ static inline bool is_coded(const page_header *header) {
   return header->encoding == RLE_DICTIONARY || header->encoding == PLAIN_DICTIONARY;
 }
 
-static inline bool read_field(input *from, int32_t *id, int32_t *type) {
-  if (from->at == from->end) return false;
-  const uint8_t head = *from->at++;
-  *type = head & 15;
-  *id += head >> 4;
-  return !*type || head >> 4; /* long-form ids are not supported */
-}
-
 static inline bool read_integer(input *from, int64_t *number) {
   uint64_t coded;
   if (!read_varint(from, &coded)) return false;
   *number = (int32_t)(coded >> 1) ^ -(int32_t)(coded & 1);
+  return true;
+}
+
+static inline bool read_field(input *from, int32_t *id, int32_t *type) {
+  int64_t number;
+  if (from->at == from->end) return false;
+  const uint8_t head = *from->at++;
+  *type = head & 15;
+  *id += head >> 4;
+  if (!*type || head >> 4) return true;
+  if (!read_integer(from, &number)) return false;
+  *id = (int32_t)number; /* more than 15 after the last one, or before it */
   return true;
 }
 

@@ -42,6 +42,14 @@ class FetchedFile(RangedFile):
         file.hold([(tail.object_size - len(content), content)])
         return file
 
+    def extend_tail(self, size_bytes: int) -> None:
+        """Request what the tail lacks of the last `size_bytes` bytes, and keep it."""
+        start = max(self._size_bytes - size_bytes, 0)
+        tail_start, tail = self._held[-1]
+        if start < tail_start:
+            (before,) = self._read([ByteRange(start, tail_start - start)])
+            self._held[-1] = (start, memoryview(b"".join((before, tail))))
+
     def follow(self, windows: Windows) -> None:
         """Serve reads from these windows, and drop all earlier ranges."""
         self.drop()

@@ -18,7 +18,7 @@ from pyarrow import fs, types
 from headrace.handover.row_files import RowFiles
 from headrace.rows.calendar import Calendar
 from headrace.rows.data_file import DataFile
-from headrace.rows.parquet_file import data_file_errors
+from headrace.rows.parquet_file import check_chunks, data_file_errors
 from headrace.rows.request import RowRequest
 from headrace.storage.local_file import find_local_file
 from headrace.storage.store import Store
@@ -59,6 +59,8 @@ def open_dataset(
                 parquet_fragment = native_format.make_fragment(
                     local_file.path, local, partition_expression=guarantee
                 )
+                with local_file.open() as opened:
+                    check_chunks(opened)
                 if _is_native(parquet_fragment, file, request):
                     return True, parquet_fragment
         name = row_files.add(file)

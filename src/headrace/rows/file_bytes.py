@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.engines.arrow.checkpoint.footer import chunk_range
+from headrace.engines.arrow.parquet.soundness import with_footer
 from headrace.engines.fetched_file import FetchedFile
 from headrace.engines.read_ahead import ReadAhead
 from headrace.engines.tail_size import TailSize
@@ -89,7 +90,7 @@ class FileBytes:
             return FileSource(file=pa.BufferReader(content), is_local=False)
         tail = self._ahead.take(path, lambda: self._tail(path, size_bytes))
         self._tail_size.learn_from(tail)
-        fetched = FetchedFile.with_tail(self.store, path, tail)
+        fetched = with_footer(FetchedFile.with_tail(self.store, path, tail))
         return FileSource(file=opened.enter_context(fetched), is_local=False)
 
     def follow(

@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.engines.arrow.parquet.soundness import (
+    EncryptedColumnError,
+    UnsoundFooterError,
+    check_footer_of,
+)
 from headrace.errors import (
     CorruptDataFileError,
     DataFileNotFoundError,
@@ -24,8 +29,6 @@ from headrace.rows.wide_delta import WIDE_DIFFERENCES, has_wide_differences
 from headrace.storage.failure import storage_error
 
 _BUFFER_BYTES = 1 << 20
-_LENGTH_AND_MAGIC = 8
-_SIGNATURE_BYTES = 28
 _UNSUPPORTED = re.compile(
     r"not (?:yet |currently )?(?:supported|implemented)|unsupported|encrypted|decrypt"
     r"|too deeply nested",
@@ -40,23 +43,12 @@ class OpenDataFile:
     def __init__(self, source: FileSource, opened: ExitStack, *, size_bytes: int) -> None:
         self.file = source
         self._source: Any = source.file
-        self._is_native = isinstance(source.file, pa.NativeFile)
-        is_buffered = not self._is_native or not 0 < size_bytes <= _BUFFER_BYTES
+        is_native = isinstance(source.file, pa.NativeFile)
+        is_buffered = not is_native or not 0 < size_bytes <= _BUFFER_BYTES
         self._buffer_bytes = _BUFFER_BYTES if is_buffered else 0
         self._opened = opened
         self.parquet = self._open(metadata=None, codes=[])
-        if self._is_native:
-            self._check_not_signed()
-
-    def _check_not_signed(self) -> None:
-        """Refuse a file with encrypted columns, whose metadata makes Arrow abort the process.
-
-        Its footer is in plain text, and followed by a signature.
-        """
-        self._source.seek(self._source.size() - _LENGTH_AND_MAGIC)
-        length = int.from_bytes(self._source.read(4), "little")
-        if length == self.parquet.metadata.serialized_size + _SIGNATURE_BYTES:
-            raise pa.ArrowNotImplementedError("some of its columns are encrypted")
+        check_chunks(self._source)
 
     def has_wide_differences(self, leaf_column: int) -> bool:
         """Whether a column has delta encodings that Arrow refuses as too wide."""
@@ -93,6 +85,21 @@ class OpenDataFile:
             page_checksum_verification=True,
         )
         return self._opened.enter_context(parquet)
+
+
+def check_chunks(file: Any) -> None:
+    """Check that Arrow can decode the metadata of a file's column chunks; see `check_footer_of`.
+
+    Raises:
+        pa.ArrowNotImplementedError: a column is encrypted.
+        pa.ArrowInvalid: the footer is damaged.
+    """
+    try:
+        check_footer_of(file)
+    except EncryptedColumnError as error:
+        raise pa.ArrowNotImplementedError(str(error)) from error
+    except UnsoundFooterError as error:
+        raise pa.ArrowInvalid(str(error)) from error
 
 
 @contextmanager

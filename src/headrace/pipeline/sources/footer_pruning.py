@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.engines.arrow.parquet.soundness import check_footer_of
 from headrace.errors import HeadraceError
 from headrace.expr.node import Basis, BoundPredicate, Predicate
 from headrace.protocol.arrow_schema import arrow_type
@@ -49,9 +50,12 @@ def read_footers(files: Iterable[Path]) -> Footers:
 
 def _read_footer(file: Path) -> pq.FileMetaData | None:
     try:
-        return pq.read_metadata(file)
-    except (pa.ArrowException, OSError):
+        with file.open("rb") as opened:
+            footer = pq.read_metadata(opened)
+            check_footer_of(opened)
+    except (pa.ArrowException, OSError, ValueError):
         return None  # the run reports what is wrong with the file
+    return footer
 
 
 def files_that_may_match(

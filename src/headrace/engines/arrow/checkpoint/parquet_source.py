@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from headrace.engines.arrow.checkpoint.add_schema import check_adds
 from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.parquet.soundness import check_footer_of, with_footer
 from headrace.engines.computed import computed
 from headrace.engines.fetched_file import FetchedFile
 from headrace.engines.log_bytes import LogBytes
@@ -106,7 +107,7 @@ class OpenParquet:
         else:
             tail = log.tail(file)
             log.tail_size.learn_from(tail)
-            fetched = FetchedFile.with_tail(log.store, file.path, tail)
+            fetched = with_footer(FetchedFile.with_tail(log.store, file.path, tail))
         return self._opened.enter_context(fetched)
 
     @property
@@ -242,6 +243,12 @@ class ParquetSource:
     def _read_footer(self, opened: OpenParquet) -> Footer:
         file = opened.file
         metadata = opened.parquet.metadata
+        try:
+            check_footer_of(opened.raw)
+        except StorageError:
+            raise
+        except _UNDECODABLE as error:
+            raise _failure(file, error) from error
         footer = _checked(Footer(metadata, opened.size_bytes, opened.etag), file)
         self.count_bytes(opened, metadata.serialized_size)
         self._count_file(file)
