@@ -64,7 +64,9 @@ class BlobStore:
         if content is None:
             return None
         try:
-            return pq.read_table(pa.BufferReader(content))
+            # `pq.read_table` leaves its buffers to threads of Arrow: one that frees Python's bytes
+            # while the process ends aborts it.
+            return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         except (OSError, pa.ArrowException):
             return None
 

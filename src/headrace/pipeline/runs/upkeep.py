@@ -117,7 +117,7 @@ def _size_class(file: LiveFile) -> int:
 
 def _read_rows(table: HistoryTable, file: LiveFile) -> pa.Table:
     with table.store.open(file.path) as opened:
-        return pq.read_table(opened)
+        return pq.ParquetFile(opened).read(use_threads=False)
 
 
 def _list_log(table: HistoryTable) -> list[ObjectMeta]:
