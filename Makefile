@@ -12,6 +12,7 @@ help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/headrace/compiled/*.[ch])
+	@echo "setting up $(VENV): 2 GB of packages, Spark and Java among them; this takes minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)

@@ -1,4 +1,4 @@
--- @description Revenue of each city and day since the first day that is asked for.
+-- @description Revenue per city and day, from first_day on.
 -- @materialise output
 -- @partition_by day
 -- @keys city, day
