@@ -125,6 +125,25 @@ def test_a_commit_of_another_size_than_listed_is_an_error(answer: Answer) -> Non
             list(Table("s3://lake/events", storage_options=chosen).snapshot().scan())
 
 
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_machine_without_credentials_is_not_a_store_that_refuses_access(
+    status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """Its metadata address answers, but not with credentials."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with sabotaged(always(Answer())) as store, sabotaged(always(Answer(status))) as metadata:
+        settings = {
+            "endpoint": store.endpoint,
+            "region": "us-east-1",
+            "metadata_endpoint": metadata.endpoint,
+        }
+        with pytest.raises(CredentialError, match="there are no credentials; set AWS_ACCESS"):
+            Table("s3://lake/events", storage_options=settings).snapshot()
+        assert store.requests == []
+
+
 def test_missing_credentials_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)

@@ -60,6 +60,11 @@ _UNDECIDED = frozenset({"ConditionalRequestConflict", "OperationAborted"})
 _SERVER_ERROR, _TOO_MANY, _UNAVAILABLE, _NOT_FOUND = 500, 429, 503, 404
 _TIMEOUT, _UNAUTHENTICATED, _FORBIDDEN = 408, 401, 403
 UNSATISFIABLE = 416
+_METADATA = re.compile(
+    r"performing \w+ https?://[^/\s]+"
+    r"/(latest/api/token|latest/meta-data/|metadata/identity/|computeMetadata/)"
+)
+"""A request for the credentials of a machine, which other machines refuse."""
 _UNTRUSTED = ("invalid peer certificate", "InvalidCertificate", "certificate verify failed")
 
 SET_UP = {
@@ -104,7 +109,25 @@ def cloud_error(path: str, error: BaseException, address: Address) -> HeadraceEr
         return StoreFailedError(path=path, reason="the client failed", transient=False)
     if not isinstance(error, BaseError | OSError | ValueError):
         return None
-    return _by_code(path, error, address, code) or _by_text(path, text, address, code)
+    return (
+        _by_metadata(text, address)
+        or _by_code(path, error, address, code)
+        or _by_text(path, text, address, code)
+    )
+
+
+def _by_metadata(text: str, address: Address) -> StorageError | None:
+    """Return the error for a machine that has no credentials; its refusal is not the store's."""
+    status = _status_in(text)
+    is_refusal = status is not None and status < _SERVER_ERROR
+    if not is_refusal or status in {_TIMEOUT, _TOO_MANY} or not _METADATA.search(text):
+        return None
+    return _no_credentials(address)
+
+
+def _no_credentials(address: Address) -> CredentialError:
+    reason = "there are no credentials"
+    return CredentialError(store=address.root, reason=reason, next_step=SET_UP[address.service])
 
 
 def _by_code(path: str, error: BaseException, address: Address, code: str) -> StorageError | None:
@@ -139,8 +162,7 @@ def _by_text(path: str, text: str, address: Address, code: str) -> StorageError:
     if status == _NOT_FOUND and "bucket does not exist" in text:
         return BucketNotFoundError(store=address.root)
     if status is None and _is_about_credentials(text, address.service):
-        reason = "there are no credentials"
-        return CredentialError(store=address.root, reason=reason, next_step=SET_UP[address.service])
+        return _no_credentials(address)
     if status is None and any(mark in text for mark in _UNTRUSTED):
         reason = "the store's TLS certificate is not trusted (the storage option root_certificate)"
         return StoreFailedError(path=path, reason=reason, transient=False)
