@@ -55,6 +55,13 @@ def test_history_has_one_line_per_commit_however_narrow_the_terminal(table: str)
     assert lines[1].index("num_added_files=") == lines[0].index("METRICS")
 
 
+def test_a_log_without_a_checkpoint_has_no_commits_since_it(table: str) -> None:
+    lines = headrace("snapshot", table).stdout.splitlines()
+    log, checkpoint = (line for line in lines if line.startswith(("log ", "checkpoint ")))
+    assert log.startswith("log             3 commits (")
+    assert checkpoint.startswith("checkpoint      none:")
+
+
 def test_changes_are_files_or_rows(table: str) -> None:
     files = [json.loads(line) for line in headrace("changes", table).stdout.splitlines()]
     assert [file["version"] for file in files][:3] == [0, 0, 1]

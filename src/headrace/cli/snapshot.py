@@ -117,7 +117,9 @@ def _time(timestamp_ms: int | None) -> str:
 
 
 def _health(log: dict[str, Any]) -> str:
-    commits = f"{counted(log['commits_since_checkpoint'], 'commit')} since the checkpoint"
+    commits = counted(log["commits_since_checkpoint"], "commit")
+    if log["checkpoint_version"] is not None:
+        commits += " since the checkpoint"
     compactions = log["compactions"]
     compacted = f", {counted(compactions, 'compaction file')}" if compactions else ""
     checksum = ", with checksum" if log["checksum"] else ""
