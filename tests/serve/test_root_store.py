@@ -134,3 +134,16 @@ def test_a_cache_keeps_few_tables_and_versions_and_serves_fresh_ones(tmp_path: P
     assert [len(values._values) for values in caches] == [2, 2, 2]
     write_commit(tmp_path / "c", 2, [add("z")])
     assert tables.snapshot(make_request("lake/c")).version == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("s3://bucket/team/data/events: gone", "lake/events: gone"),
+        ("team/data/events/_delta_log: gone", "lake/events/_delta_log: gone"),
+        ("'team/data/events' is gone", "'lake/events' is gone"),
+        ("other/team/data/events, team/database/x", "other/team/data/events, team/database/x"),
+    ],
+)
+def test_an_error_names_the_root_and_not_its_folder_in_a_bucket(text: str, redacted: str) -> None:
+    assert Roots.parse(("lake=s3://bucket/team/data",)).redact(text) == redacted

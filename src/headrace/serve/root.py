@@ -7,6 +7,7 @@ that does not reveal whether anything else exists there.
 import os
 import re
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -34,6 +35,11 @@ class Root(msgspec.Struct, frozen=True, kw_only=True):
     def is_local(self) -> bool:
         """Whether it is a local folder."""
         return scheme_of(self.uri) == "file"
+
+    @property
+    def folder(self) -> str:
+        """The path of a remote root in its bucket, or on its host; empty for a whole bucket."""
+        return "" if self.is_local else urlsplit(self.uri).path.strip("/")
 
 
 class Roots:
@@ -112,6 +118,9 @@ class Roots:
         """Replace the addresses of the roots in a text by their names."""
         for root in sorted(self._roots.values(), key=lambda root: -len(root.uri)):
             text = text.replace(root.uri, root.name)
+            if folder := root.folder:
+                # Stores name an object by its path in the bucket.
+                text = re.sub(rf"(?<![\w./-]){re.escape(folder)}(?=/)", root.name, text)
         return text
 
 
