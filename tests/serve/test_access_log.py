@@ -2,8 +2,15 @@
 
 import json
 import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -85,3 +92,22 @@ def test_an_unexpected_failure_is_logged_too(
     assert (line["table"], line["status"]) == ("lake/events", "INTERNAL")
     metrics = httpx.get(url.partition("/v1")[0] + "/metrics", trust_env=False).text
     assert 'method="GET /v1/snapshot",protocol="http",status="INTERNAL"' in metrics
+
+
+def test_clients_that_do_not_speak_http_do_not_fill_the_log(lake: Path) -> None:
+    words = ["--root", f"lake={lake}", "--listen", "127.0.0.1:0", "--drain", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "headrace", "serve", *words], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        (port, _) = re.findall(r"127\.0\.0\.1:(\d+)", process.stderr.readline())
+        upgrade = (
+            b"GET /v1 HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+        )
+        for content in [b"not http\r\n\r\n", upgrade] * 10:
+            with socket.create_connection(("127.0.0.1", int(port))) as client:
+                client.sendall(content)
+                assert client.recv(100)
+        os.kill(process.pid, signal.SIGTERM)
+        assert len(process.stderr.read().splitlines()) <= 2  # a warning, and the end
+        assert process.wait(20) == 0

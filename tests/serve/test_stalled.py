@@ -108,6 +108,7 @@ def test_a_server_with_stalled_clients_ends_after_its_drain_time(
             time.sleep(0.5)  # until the buffers are full
             os.kill(process.pid, signal.SIGTERM)
             assert process.wait(20) == 0
+            assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
     if isinstance(stalled, socket.socket):

@@ -25,6 +25,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.serve.descriptor import raise_limit
 from headrace.serve.flight_server import FlightEndpoint
 from headrace.serve.http_app import make_app
+from headrace.serve.log_filter import ClientNoise
 from headrace.serve.root import Roots
 from headrace.serve.service import Service
 from headrace.serve.setting import ListenAddress, ServerSettings
@@ -225,6 +226,7 @@ def _set_up_logging(settings: ServerSettings) -> None:
     """Log to standard error; an access line is plain JSON without a prefix."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").addFilter(ClientNoise())
     access = logging.getLogger("headrace.access")
     access.setLevel(logging.INFO if settings.access_log else logging.WARNING)
     access.propagate = False
