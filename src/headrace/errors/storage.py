@@ -64,7 +64,7 @@ class StoreFailedError(StorageError):
     """
 
     code = "STORE_FAILED"
-    _next_step: ClassVar[str] = "check that the store is reachable and readable"
+    _next_step: ClassVar[str] = "check that the store is reachable and permits the access"
 
     def __init__(self, *, path: str, reason: str, transient: bool = True) -> None:
         self.path, self.reason, self.transient = path, reason, transient
