@@ -32,6 +32,7 @@ _KEYWORDS = frozenset(
 )
 _COMPLETE = frozenset({_T.NULL, _T.TRUE, _T.FALSE, _T.END, _T.ASC, _T.DESC, _T.ALL, _T.DISTINCT})
 """The keywords that may end an item of a list. Any other that does is the name of a column."""
+_SORTS = frozenset({_T.ORDER_BY, _T.SORT_BY, _T.CLUSTER_BY, _T.DISTRIBUTE_BY})
 _AFTER_AN_ITEM = frozenset({_T.COMMA, _T.FROM, _T.R_PAREN, None})
 _BEFORE_A_NAME = frozenset({_T.ALIAS, _T.DOT})
 _TYPED_LITERALS = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPNTZ, _T.INTERVAL})
@@ -64,11 +65,45 @@ def _fold(sql: str, words: Sequence[Token], place: int, *, is_type: bool) -> str
         return folded
     if before in _BEFORE_A_NAME or after is _T.DOT:
         return word.text
-    if kind in _KEYWORDS and (kind in _COMPLETE or after not in _AFTER_AN_ITEM):
+    if kind in _KEYWORDS and (
+        after not in _AFTER_AN_ITEM or (kind in _COMPLETE and not _is_alias(words, place))
+    ):
         return folded
     if kind in _TYPED_LITERALS and after is _T.STRING:
         return folded
     return folded if _is_keyword_here(words, place, folded) else word.text
+
+
+def _is_alias(words: Sequence[Token], place: int) -> bool:
+    """Return whether a keyword at the end of an item may be its name, as in `SELECT x End`."""
+    match words[place].token_type:
+        case _T.END:
+            kinds = [word.token_type for word in words[:place]]
+            return kinds.count(_T.CASE) <= kinds.count(_T.END)
+        case _T.ASC | _T.DESC:
+            return not _is_sorted(words, place)
+        case _:
+            return place > 0 and _ends_a_value(words[place - 1])
+
+
+def _ends_a_value(word: Token) -> bool:
+    is_constant = word.token_type in {_T.NULL, _T.TRUE, _T.FALSE, _T.END, _T.STRING}
+    is_name = word.token_type not in _KEYWORDS and word.text[-1:].isalnum()
+    return is_constant or is_name or word.token_type in {_T.IDENTIFIER, _T.R_PAREN, _T.R_BRACKET}
+
+
+def _is_sorted(words: Sequence[Token], place: int) -> bool:
+    """Return whether a place is in the list of a sort, not among the columns of a SELECT."""
+    depth = 0
+    for word in reversed(words[:place]):
+        depth += (word.token_type is _T.R_PAREN) - (word.token_type is _T.L_PAREN)
+        if depth < 0:
+            return False
+        if depth == 0 and word.token_type in _SORTS:
+            return True
+        if depth == 0 and word.token_type is _T.SELECT:
+            return False
+    return False
 
 
 def _is_keyword_here(words: Sequence[Token], place: int, folded: str) -> bool:
