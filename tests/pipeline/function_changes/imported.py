@@ -142,6 +142,37 @@ IMPORTED_CHANGES = [
         files={"deep.py": "A = 1\n"},
     ),
     changed(
+        "name that a module computes if no statement has bound it",
+        "import helpers\n",
+        "return 1",
+        "return 2",
+        "its helper helpers.py:__getattr__ changed",
+        expression="helpers.A",
+        helpers="""
+        try:
+            from nowhere import A
+        except ImportError:
+            pass
+        def __getattr__(name): return 1
+        """,
+    ),
+    changed(
+        "name that a module computes for a star import",
+        "from helpers import *\n",
+        "return 1",
+        "return 2",
+        "its helper helpers.py:__getattr__ changed",
+        expression="A",
+        helpers="""
+        __all__ = ["A"]
+        try:
+            from nowhere import A
+        except ImportError:
+            pass
+        def __getattr__(name): return 1
+        """,
+    ),
+    changed(
         "another module patched on import",
         "import helpers\nhelpers.A = 1\n",
         "helpers.A = 1",

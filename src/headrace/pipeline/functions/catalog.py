@@ -6,6 +6,7 @@ function, and says whether one has changed since a view was planned.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -13,8 +14,9 @@ import msgspec
 from headrace.errors import FunctionChangedError, InvalidFunctionError
 from headrace.pipeline.functions import change_feed, collection, dependencies, hashing, span, text
 from headrace.pipeline.functions.builtin import spark_functions
+from headrace.pipeline.functions.called_import import CalledImports
 from headrace.pipeline.functions.definition import Function, Volatility
-from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
+from headrace.pipeline.functions.fingerprint import FunctionPart, follow_function
 from headrace.pipeline.functions.resolution import Resolver
 
 _PACKAGE = "headrace"
@@ -30,16 +32,18 @@ class Entry(msgspec.Struct, frozen=True):
     resolver: Resolver
     """Finds the modules that the function uses; functions of one origin share it."""
     declared: Function | None = None
-    """The function that this is an alias of."""
+    """The function as its module declares it, if this one has another name or more fields."""
 
 
 class Catalog:
     """Functions by name. A project can add functions, but not replace standard ones."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
-        """Take functions; their fingerprints are computed on first use."""
+    def __init__(
+        self, entries: Mapping[str, Entry], parts: Mapping[str, FunctionPart] | None = None
+    ) -> None:
+        """Take functions, and the fingerprints of some; others are computed on first use."""
         self.entries = entries
-        self._parts: dict[str, FunctionPart] = {}
+        self._parts = dict(parts or {})
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries[name] for name in sorted(self.entries))
@@ -55,7 +59,7 @@ class Catalog:
         if name not in self._parts:
             entry = self.entries[name]
             function = entry.declared or entry.function
-            self._parts[name] = function_part(function, resolver=entry.resolver)
+            self._parts[name] = follow_function(function, resolver=entry.resolver).part
         return self._parts[name]
 
     def why_run(self, name: str) -> str | None:
@@ -91,8 +95,20 @@ def standard_catalog() -> Catalog:
     return Catalog({entry.function.name: entry for entry in _standard()})
 
 
-def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -> Catalog:
+def project_catalog(
+    functions: Iterable[Function],
+    *,
+    origin: str,
+    root: Path,
+    modules: Mapping[str, ModuleType] | None = None,
+) -> Catalog:
     """Return the standard functions, and those of a project.
+
+    Args:
+        functions: The functions that the project declares.
+        origin: The file that declares them.
+        root: The folder of the project.
+        modules: The modules of the project that were imported while the file was loaded.
 
     Raises:
         InvalidFunctionError: a function has the name of a standard function, of one of Spark's, or
@@ -117,12 +133,26 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
                 reason = f"{entries[name].origin} has a function of this name: choose another name"
                 raise InvalidFunctionError(function=name, reason=reason)
             entries[name] = entry
-    catalog = Catalog(entries)
-    for name, entry in entries.items():
-        if entry.resolver is resolver:
-            # Fingerprint the source that was loaded: it may be edited before planning.
-            catalog.part(name)
-    return catalog
+    # Follow the source that was loaded: it may be edited before planning.
+    followed = {
+        name: follow_function(entry.declared or entry.function, resolver=resolver)
+        for name, entry in entries.items()
+        if entry.resolver is resolver
+    }
+    sources = {name: text for each in followed.values() for name, text in each.sources.items()}
+    if sources:
+        imports = CalledImports(sources, modules or {})
+        for name in followed:
+            entries[name] = _with_imports(entries[name], imports)
+    return Catalog(entries, {name: each.part for name, each in followed.items()})
+
+
+def _with_imports(entry: Entry, imports: CalledImports) -> Entry:
+    return msgspec.structs.replace(
+        entry,
+        function=msgspec.structs.replace(entry.function, imports=imports),
+        declared=entry.declared or entry.function,
+    )
 
 
 def declared_functions(names: Mapping[str, Any]) -> list[Function]:

@@ -6,6 +6,7 @@ overloads.
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from headrace.errors import FunctionFailedError, InvalidFunctionError
 from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.functions.called_import import CalledImports
 
 _OVERLOAD = re.compile(r"(__\d+)?(__over|__rows)?$|\|.*$")
 
@@ -91,6 +93,8 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     """The names by which a call may pass its arguments, in lower case."""
     aliases: tuple[str, ...] = ()
     """Additional names in SQL."""
+    imports: CalledImports | None = None
+    """The modules that its body can import; None if it imports none of its project."""
 
     @property
     def is_volatile(self) -> bool:
@@ -132,7 +136,8 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             FunctionFailedError: the body raises.
         """
         try:
-            return self.kernel(*arguments)
+            with nullcontext() if self.imports is None else self.imports.available():
+                return self.kernel(*arguments)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise FunctionFailedError(function=self.name, reason=reason) from error

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from headrace.errors import InvalidFunctionError
+from headrace.pipeline.functions.called_import import ModuleSource
 from headrace.pipeline.functions.definition import Function, FunctionKind
 from headrace.pipeline.functions.dependencies import VARIABLE
 from headrace.pipeline.functions.follow import Follower
@@ -72,8 +73,16 @@ class Source(msgspec.Struct, frozen=True):
     name: str
 
 
-def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
-    """Return the fingerprint of a declared function.
+class Followed(msgspec.Struct, frozen=True):
+    """A function that has been followed through its source."""
+
+    part: FunctionPart
+    sources: dict[str, ModuleSource]
+    """The modules of its project that it can import while it is called, if it imports any."""
+
+
+def follow_function(function: Function, *, resolver: Resolver) -> Followed:
+    """Return the fingerprint of a declared function, and what it can import while it is called.
 
     Raises:
         InvalidFunctionError: its source cannot be found.
@@ -81,7 +90,7 @@ def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
     signature = f"{function.name}{function.signature} {function.volatility}"
     if function.kind is not FunctionKind.SCALAR:
         signature = f"{function.kind} {signature}"
-    return _part(
+    return _follow(
         _sources(function.kernel, function),
         signature=signature,
         resolver=resolver,
@@ -89,10 +98,10 @@ def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
     )
 
 
-def code_part(
+def follow_code(
     code: Callable[..., Any], *, signature: str, root: Path, source: Source | None = None
-) -> FunctionPart:
-    """Return the fingerprint of any Python function.
+) -> Followed:
+    """Return the fingerprint of any Python function, and what it can import while it is called.
 
     Args:
         code: The function.
@@ -104,7 +113,7 @@ def code_part(
         InvalidFunctionError: its source cannot be found.
     """
     sources = [source] if source else _sources(code, code)
-    return _part(sources, signature=signature, resolver=Resolver(root), is_promised=False)
+    return _follow(sources, signature=signature, resolver=Resolver(root), is_promised=False)
 
 
 def _sources(code: Callable[..., Any], bound: Any) -> list[Source]:
@@ -126,9 +135,9 @@ def _not_found(name: str) -> InvalidFunctionError:
     return InvalidFunctionError(function=name, reason=reason)
 
 
-def _part(
+def _follow(
     sources: list[Source], *, signature: str, resolver: Resolver, is_promised: bool
-) -> FunctionPart:
+) -> Followed:
     module: Module = resolver.module(sources[0].file)
     names = [source.name for source in sources if source.name in module.bindings]
     if not names:
@@ -143,7 +152,7 @@ def _part(
         widened |= {f"every file of the project, since {why}" for why in dependencies.unproven}
     label = dependencies.label(module.file)
     source = [dependencies.helpers.pop(f"{label}:{name}") for name in names]
-    return FunctionPart(
+    part = FunctionPart(
         signature=signature,
         source=source[0] if len(source) == 1 else sha256("".join(source).encode()).hexdigest(),
         helpers=dict(sorted(dependencies.helpers.items())),
@@ -152,3 +161,4 @@ def _part(
         widened=tuple(sorted(widened)),
         unproven=() if is_promised else tuple(sorted(dependencies.unproven)),
     )
+    return Followed(part, follower.sources_for_calls())

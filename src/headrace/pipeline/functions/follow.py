@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from headrace.pipeline.functions.called_import import ModuleSource
 from headrace.pipeline.functions.computed import find_computed
 from headrace.pipeline.functions.dependencies import EVERY_PACKAGE, Dependencies
 from headrace.pipeline.functions.distribution import every_installed
@@ -46,6 +47,8 @@ from headrace.pipeline.functions.resolution import (
 from headrace.pipeline.functions.standard_library import is_known, is_standard
 from headrace.pipeline.functions.syntax import Definition
 
+_ANY_NAME = "__getattr__"
+"""The function of a module that Python calls for a name that no statement has bound."""
 _MODULE_NAMES = frozenset(
     {"__name__", "__file__", "__path__", "__package__", "__annotations__", "__debug__"}
 )
@@ -92,6 +95,21 @@ class Follower:
         if self.dependencies.dynamic and not self._follows_all:
             self.dependencies.add_project_code([*self._ran, *self._names])
             self._judge_all()
+
+    def sources_for_calls(self) -> dict[str, ModuleSource]:
+        """Return the project's modules that it may import when it is called."""
+        is_own = self._resolver.is_in_project
+        modules = [module for module in [*self._ran, *self._names] if is_own(module.name)]
+        called = {
+            None if written is None else self._resolver.absolute(module, written)
+            for module in modules
+            for written in module.modules_called
+        }
+        if None in called:
+            modules = [*self._parsed_files()]
+        elif not any(name is not None and is_own(name) for name in called):
+            return {}
+        return {m.name: ModuleSource(str(m.file), m.text) for m in modules}
 
     def _run(self, module: Module) -> None:
         """Include what importing a module does."""
@@ -167,6 +185,7 @@ class Follower:
         if isinstance(origin, Module):
             self._enqueue(origin, use)
             self._enqueue(origin, Use("__all__"))
+            self._enqueue(origin, Use(_ANY_NAME))
         elif isinstance(origin, Installed) and use.name not in module.bindings:
             self._judge(".".join((str(target), use.name, *use.attributes)), use.literal)
 
@@ -293,6 +312,7 @@ class Follower:
             if isinstance(origin, Module):
                 if chain[0] in origin.bindings or self._is_starred(origin, chain[0]):
                     self._enqueue(origin, Use(chain[0], chain[1:], literal))
+                    self._enqueue(origin, Use(_ANY_NAME))
                 elif not is_module:
                     self._take_module(origin)
             if not is_module:
@@ -371,12 +391,16 @@ class Follower:
     def _judge_all(self) -> None:
         """Include what the project's Python depends on besides itself, as any of it may run."""
         everything = Follower(self._resolver, runs_imports=self._runs_imports, follows_all=True)
+        for module in self._parsed_files():
+            everything.follow(module, _defined(module))
+        self.dependencies.add_outside(everything.dependencies)
+
+    def _parsed_files(self) -> Iterator[Module]:
+        """Yield the modules of the project that are valid Python."""
         for file in code_files(self._resolver.root):
             if file.suffix == ".py":
                 with suppress(SyntaxError, ValueError):
-                    module = self._resolver.module(file)
-                    everything.follow(module, _defined(module))
-        self.dependencies.add_outside(everything.dependencies)
+                    yield self._resolver.module(file)
 
 
 def _defined(module: Module) -> list[str]:

@@ -200,7 +200,7 @@ class Module:
         Raises:
             SyntaxError, ValueError: the source is not Python.
         """
-        self.file, self.name = file, name
+        self.file, self.name, self.text = file, name, text
         self.tree = ast.parse(text)
         body = [node for node in self.tree.body if not _is_main_guard(node)]
         inertness = Inertness(_only_imports(body), body)
@@ -225,6 +225,18 @@ class Module:
     def modules_run(self) -> tuple[str, ...]:
         """Return the modules that importing this one imports, as written."""
         return tuple(_modules_of(_run_on_import(self.tree)))
+
+    @cached_property
+    def modules_called(self) -> tuple[str | None, ...]:
+        """Return the modules that its functions may import when called; None for any module."""
+        on_import = {*_run_on_import(self.tree)}
+        called = [node for node in ast.walk(self.tree) if node not in on_import]
+        names = {
+            name for node in called if isinstance(node, ast.expr) for name in dotted_name(node)
+        }
+        written = [*_modules_of(ast.walk(self.tree))]
+        is_computed = "__import__" in names or any(m.startswith("importlib") for m in written)
+        return (*_modules_of(iter(called)), *([None] if is_computed else []))
 
     def writers(self, name: str) -> Iterator[str]:
         """Iterate over the functions that assign to a global name, its items or attributes."""

@@ -31,7 +31,7 @@ from headrace.pipeline.bundle.view_plan import (
     ViewPlan,
 )
 from headrace.pipeline.functions.definition import FunctionKind
-from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
+from headrace.pipeline.functions.fingerprint import FunctionPart, follow_code
 from headrace.pipeline.planner.plan_request import BuilderAnalysis, PlanRequest
 from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.project.view import BuilderView, SqlView, View
@@ -235,7 +235,7 @@ def draft_builder(
 
 def builder_part(view: BuilderView, *, root: Path) -> FunctionPart:
     """Return the fingerprint of a builder's code, as it was loaded."""
-    return view.part or code_part(view.build, signature=f"view {view.name}", root=root)
+    return view.part or follow_code(view.build, signature=f"view {view.name}", root=root).part
 
 
 def _refuse(view: SqlView, query: Query, refusal: Refusal) -> str:

@@ -9,15 +9,16 @@ from pathlib import Path
 import msgspec
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.functions.called_import import CalledImports
 from headrace.pipeline.functions.catalog import (
     Catalog,
     declared_functions,
     project_catalog,
     standard_catalog,
 )
-from headrace.pipeline.functions.fingerprint import Source, code_part
+from headrace.pipeline.functions.fingerprint import Source, follow_code
 from headrace.pipeline.project.header import read_header
-from headrace.pipeline.project.importing import MODULE_PREFIX, load_module
+from headrace.pipeline.project.importing import MODULE_PREFIX, Loaded, load_module
 from headrace.pipeline.project.view import BuilderView, SqlView, View, declared_views
 
 VIEWS = "views"
@@ -53,17 +54,21 @@ def _views_of(file: Path, root: Path) -> list[View]:
             header = read_header(sql, file=relative, view=file.stem)
             return [SqlView(name=file.stem, file=relative, sql=sql, header=header)]
         case ".py" if not file.name.startswith("_"):
-            views = declared_views(vars(load_module(file, root)), file=relative)
-            return [_with_fingerprint(view, root) for view in views]
+            loaded = load_module(file, root)
+            views = declared_views(vars(loaded.module), file=relative)
+            return [_with_fingerprint(view, root, loaded) for view in views]
         case _:
             return []
 
 
-def _with_fingerprint(view: BuilderView, root: Path) -> BuilderView:
+def _with_fingerprint(view: BuilderView, root: Path, loaded: Loaded) -> BuilderView:
     """Return a builder with the fingerprint of the code that was loaded."""
     source = Source(root / view.file, view.name)
-    part = code_part(view.build, signature=f"view {view.name}", root=root, source=source)
-    return msgspec.structs.replace(view, part=part)
+    followed = follow_code(view.build, signature=f"view {view.name}", root=root, source=source)
+    build = view.build
+    if followed.sources:
+        build = CalledImports(followed.sources, loaded.imported).wrap(build)
+    return msgspec.structs.replace(view, part=followed.part, build=build)
 
 
 def _read_text(file: Path, relative: str) -> str:
@@ -84,8 +89,9 @@ def read_functions(root: Path) -> Catalog:
     file = root / FUNCTIONS
     if not file.is_file():
         return standard_catalog()
-    functions = declared_functions(vars(load_module(file, root)))
+    loaded = load_module(file, root)
+    functions = declared_functions(vars(loaded.module))
     module = f"{MODULE_PREFIX}{file.stem}"
     # Functions that the file only imports are not part of the project.
     local_functions = [f for f in functions if f.kernel.__module__ == module]
-    return project_catalog(local_functions, origin=FUNCTIONS, root=root)
+    return project_catalog(local_functions, origin=FUNCTIONS, root=root, modules=loaded.imported)

@@ -4,8 +4,9 @@ Python detects stale bytecode by the modification second and the size of a file.
 edit, and a result would then be stored under the fingerprint of code that has not run.
 """
 
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import (
@@ -19,15 +20,26 @@ from importlib.machinery import (
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.functions.called_import import replaceable, take_modules
 from headrace.pipeline.functions.loaded import watched_imports
 
 MODULE_PREFIX = "headrace_project_"
+_CODE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
-def load_module(file: Path, root: Path) -> ModuleType:
+class Loaded(NamedTuple):
+    """A Python file that has been imported."""
+
+    module: ModuleType
+    imported: Mapping[str, ModuleType]
+    """The modules of the project that it has imported, by name."""
+
+
+def load_module(file: Path, root: Path) -> Loaded:
     """Import a Python file of a project; it can import other modules of the project by name.
 
     Raises:
@@ -40,12 +52,12 @@ def load_module(file: Path, root: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[name] = module  # so that its functions can be pickled
     try:
-        with watched_imports(), _importable(root):
+        with watched_imports(), _importable(root) as imported:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         reason = f"it cannot be imported: {type(error).__name__}: {error}"
         raise InvalidViewError(file=str(file), line=None, reason=reason) from error
-    return module
+    return Loaded(module, imported)
 
 
 class _UncachedLoader(SourceFileLoader):
@@ -78,22 +90,22 @@ class _ProjectFinder(MetaPathFinder):
 
 
 @contextmanager
-def _importable(root: Path) -> Iterator[None]:
-    """Let a project's modules import each other; afterwards they are removed from `sys.modules`."""
+def _importable(root: Path) -> Iterator[dict[str, ModuleType]]:
+    """Let a project's modules import each other; yield a mapping that they move to afterwards."""
     finder, path = _ProjectFinder(root), str(root)
-    hidden = {n: sys.modules[n] for n in _modules_below(root) if _is_importable(n, root)}
-    for name in hidden:  # it may have been imported from an older source
-        del sys.modules[name]
+    # The process may have imported them from an older source, or from elsewhere.
+    hidden = take_modules(replaceable(_importable_names(root)))
     previous_modules = set(sys.modules)
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, path)
+    imported: dict[str, ModuleType] = {}
     try:
-        yield
+        yield imported
     finally:
         sys.path.remove(path)
         sys.meta_path.remove(finder)
         for name in _modules_below(root) - previous_modules:
-            del sys.modules[name]
+            imported[name] = sys.modules.pop(name)
         sys.modules.update(hidden)
 
 
@@ -109,10 +121,13 @@ def _modules_below(root: Path) -> set[str]:
     }
 
 
-def _is_importable(name: str, root: Path) -> bool:
-    """Return whether a project can import a module by name: it is directly in its folder."""
-    top = name.partition(".")[0]
-    return (root / top).is_dir() or (root / f"{top}.py").is_file()
+def _importable_names(root: Path) -> set[str]:
+    """Return the names under which a project can import modules: those directly in its folder."""
+    return {
+        entry.name.partition(".")[0]
+        for entry in os.scandir(root)
+        if entry.is_dir() or entry.name.endswith(_CODE)
+    }
 
 
 def _is_below(path: Path, root: Path) -> bool:
