@@ -4,13 +4,16 @@ This is the only module of the room that imports inside functions, so that a pro
 listed, explained, and run on DataFusion without Spark.
 """
 
+import os
 import sys
 from typing import Any
 
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.planner.plan_request import BuilderAnalyst, ViewChecker
+from headrace.pipeline.project.launch_setting import launch_settings
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
+from headrace.pipeline.project.spark_setting import view_settings
 from headrace.pipeline.runners.task import Runner, RunnerContext
 
 SparkSession = Any
@@ -42,10 +45,10 @@ def take_spark(session: SparkSession) -> SparkSession:
 def session_settings(session: SparkSession | None) -> dict[str, str]:
     """Return the settings of a session that can change a result; None means the running session.
 
-    No session is started: if Spark has not been imported, none is running.
+    No session is started: if none is running, these are the settings that a new one starts with.
     """
-    if session is None and "pyspark" not in sys.modules:
-        return {}
+    if session is None and running_spark() is None:
+        return view_settings(launch_settings(os.environ))
     from headrace.pipeline.runners.spark.view_session import changed_settings  # noqa: PLC0415
 
     return changed_settings(session)

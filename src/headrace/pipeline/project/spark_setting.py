@@ -37,6 +37,14 @@ HARMLESS = frozenset(
     )
 )
 """Settings that affect how a query runs, but not its result; a test tries some of them."""
+PINNED = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+    "spark.sql.ui.explainMode": "extended",
+}
+"""The settings that are the same in every run."""
+_PROJECT_SETTINGS = frozenset({"spark.sql.session.timeZone", "spark.sql.ansi.enabled"})
 
 
 def result_settings(settings: Mapping[str, str]) -> dict[str, str]:
@@ -46,3 +54,9 @@ def result_settings(settings: Mapping[str, str]) -> dict[str, str]:
         for name, value in sorted(settings.items())
         if name.startswith(_SQL) and name not in HARMLESS
     }
+
+
+def view_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that can change the result of a view: runs and projects set some."""
+    changed = result_settings(settings)
+    return {n: v for n, v in changed.items() if n not in PINNED and n not in _PROJECT_SETTINGS}

@@ -1,6 +1,6 @@
 """Creates the sessions that views run in: fixed settings, and those of the caller's session."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
@@ -8,16 +8,7 @@ from headrace.engines.spark.any_session import is_connect
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
-from headrace.pipeline.project.spark_setting import result_settings
-
-PINNED = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.sources.partitionOverwriteMode": "static",
-    "spark.sql.ui.explainMode": "extended",
-}
-"""The settings that are the same in every run."""
-_PROJECT_SETTINGS = frozenset({"spark.sql.session.timeZone", "spark.sql.ansi.enabled"})
+from headrace.pipeline.project.spark_setting import PINNED, view_settings
 
 
 def view_session(base: SparkSession, profile: Profile, settings: Settings) -> SparkSession:
@@ -45,18 +36,13 @@ def changed_settings(session: SparkSession | None) -> dict[str, str]:
     session = SparkSession.getActiveSession() if session is None else session
     if session is None or is_connect(session):
         return {}
-    return _changed(dict(session.sparkContext.getConf().getAll()))
+    return view_settings(dict(session.sparkContext.getConf().getAll()))
 
 
 def unplanned_settings(session: SparkSession, plan: ViewPlan) -> Iterator[str]:
     """Yield the settings that a view was not planned with, as reasons not to trust its key."""
     planned = plan.key.settings
-    actual = _changed(session.conf.getAll)
+    actual = view_settings(session.conf.getAll)
     for name in sorted(actual):
         if actual[name] != planned.get(name):
             yield f"setting {name} is {actual[name]}, which was not known when it was planned"
-
-
-def _changed(settings: Mapping[str, str]) -> dict[str, str]:
-    changed = result_settings(settings)
-    return {n: v for n, v in changed.items() if n not in PINNED and n not in _PROJECT_SETTINGS}
