@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Table
+from headrace.avro.state_file import decode_state
 from headrace.errors import InvalidTableError
 from headrace.maintain.delta_sync import SyncKind, sync
 from headrace.maintain.home import DELTA_HOME
 from headrace.maintain.live_version import delta_version
 from headrace.maintain.setting import StateSettings
+from headrace.phases import scan
 from headrace.storage.local import LocalStore
 from tests.lake.action import add, metadata, opening, protocol, remove, statistics, vector
 from tests.lake.checkpoint import Form, Shape, Statistics, write_checkpoint
@@ -254,6 +256,25 @@ def test_a_sync_writes_a_lost_manifest_again(
     assert state_files(tmp_path) == scanned(tmp_path)
     assert Table(str(tmp_path)).state.verify().is_sound
     assert Table(str(tmp_path)).state.sync().kind is SyncKind.UNCHANGED
+
+
+def test_a_full_sync_reads_the_log_and_not_a_damaged_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "_HELD_BYTES", 0)  # as for a state of many files
+    adds = [add(f"f{number}", size=number) for number in range(40)]
+    write_history(tmp_path, [opening(), adds])
+    state = Table(str(tmp_path)).state
+    state.with_settings(StateSettings(entries_per_manifest=1)).sync()
+    (place,) = (tmp_path / "_headrace").glob("state-v*/_manifest.avro")
+    last = decode_state(place.read_bytes(), path="state").manifests[-1]
+    manifest = tmp_path / "_headrace" / last.path
+    content = bytearray(manifest.read_bytes())
+    content[-25] ^= 1
+    manifest.write_bytes(content)
+    write_more(tmp_path, 2, [metadata(properties={"a": "b"})])
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.FULL
+    assert state_files(tmp_path) == scanned(tmp_path)
 
 
 def test_a_damaged_newer_state_does_not_cost_a_full_sync_every_time(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from headrace.wiring.store import open_writable_store
 
 
@@ -15,7 +17,10 @@ def open_state_keeper(table: Any, *, settings: Any = None) -> Any:
     from headrace.maintain.live_version import delta_version  # noqa: PLC0415
 
     def newest() -> DeltaVersion:
-        return delta_version(table.snapshot())
+        # A state that is rebuilt because it is damaged must not be read for its successor.
+        snapshot = table.snapshot()
+        of_log = replace(snapshot.table_version, segment=snapshot.segment.log)
+        return delta_version(type(snapshot)(table, of_log, snapshot.counts))
 
     place: str = getattr(table, "state_root", None) or ""
     folder, _, name = place.rpartition("/")
