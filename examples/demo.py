@@ -90,9 +90,7 @@ def check() -> None:
     total = sum(size for _, size in ours)
     if total != sum(size for _, size in theirs):
         sys.exit("Headrace and delta-rs disagree on the bytes")
-    console.print(
-        f"[green]✓[/] {len(ours)} live files, {total:,} bytes; delta-rs says the same"
-    )
+    console.print(f"[green]✓[/] {len(ours)} live files, {total:,} bytes; delta-rs says the same")
 
 
 def stream_files() -> None:

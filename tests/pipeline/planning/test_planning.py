@@ -24,6 +24,8 @@ from tests.pipeline.planning.lake import SCHEMA, plan
         ("SELECT coalesce(id, 0) AS a, if(b, 1, 2) AS c FROM t", "a INT, c INT"),
         ("SELECT avg(dec) AS a, avg(id) AS b FROM t", "a DECIMAL(16,6), b DOUBLE"),
         ("SELECT * FROM (SELECT Id, s FROM t)", "Id INT, s STRING"),
+        ("SELECT CAST('+10000-01-01' AS DATE) AS a FROM t", "a DATE"),
+        ("SELECT id FROM t WHERE d < CAST('+10000-01-01' AS DATE)", "id INT"),
     ],
 )
 def test_planned_types_are_those_of_spark(lake: Path, sql: str, schema: str) -> None:

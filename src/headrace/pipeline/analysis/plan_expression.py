@@ -148,7 +148,7 @@ def literal_value(literal: Expression.Literal) -> Value:
         case "var_char":
             return str(literal.var_char.value)
         case "date":
-            return (_EPOCH + dt.timedelta(days=literal.date)).date()
+            return _after_epoch(dt.timedelta(days=literal.date)).date()
         case "decimal":
             unscaled = int.from_bytes(literal.decimal.value, "little", signed=True)
             return Decimal(unscaled).scaleb(-literal.decimal.scale)
@@ -166,7 +166,14 @@ def _moment(literal: Any) -> dt.datetime:
     micros, remainder = divmod(literal.value * 1_000_000, _TICKS[literal.precision])
     if remainder:
         raise UnknownLiteralError("a time finer than microseconds")
-    return _EPOCH + dt.timedelta(microseconds=micros)
+    return _after_epoch(dt.timedelta(microseconds=micros))
+
+
+def _after_epoch(time: dt.timedelta) -> dt.datetime:
+    try:
+        return _EPOCH + time
+    except OverflowError:
+        raise UnknownLiteralError("a time before the year 1 or after 9999") from None
 
 
 class ExpressionReader(msgspec.Struct, frozen=True):
