@@ -244,3 +244,20 @@ SELECT d, count(*) AS n FROM extreme GROUP BY d ORDER BY d DESC
 SELECT DISTINCT f FROM extreme ORDER BY f NULLS LAST
 SELECT * FROM VALUES (1, 'a'), (2, NULL) AS t(x, y) WHERE y IS NOT NULL
 SELECT id, id * 2 AS a FROM range(5)
+-- booleans that are not evaluated
+SELECT k, i > 0 AND 1 DIV i > 0 AS a FROM extreme
+SELECT k, i = 0 OR 1 DIV i > 0 AS a FROM extreme
+SELECT k FROM extreme WHERE i > 0 AND 1 DIV i >= 0
+SELECT k FROM extreme WHERE i = 0 OR 1 DIV i > 0
+SELECT k FROM extreme WHERE NOT (i = 0 OR 1 DIV i > 0)
+SELECT k, CASE WHEN i <> 0 THEN 1 DIV i > 0 END AS a FROM extreme
+SELECT k, CASE WHEN i <> 0 THEN 1 DIV i > 0 ELSE k > 3 END AS a FROM extreme
+SELECT k, CASE WHEN i = 0 THEN true WHEN 1 DIV i > 0 THEN false ELSE k + 1 DIV i < 0 END AS a FROM extreme
+SELECT k, CASE i WHEN 0 THEN true ELSE 1 DIV i > 0 END AS a FROM extreme
+SELECT k, if(i = 0, false, 1 DIV i > 0) AS a, coalesce(i = 0 OR NULL, 2 DIV i > 0) AS c FROM extreme
+SELECT k, nvl2(nullif(i, 0), 1 DIV i > 0, true) AS a, decode(i, 0, true, 2 DIV i > 0) AS c FROM extreme
+SELECT k FROM extreme WHERE CASE WHEN i <> 0 THEN 1 DIV i > 0 ELSE b END
+SELECT b, bool_or(1 DIV i > 0) FILTER (WHERE i <> 0) AS a FROM extreme GROUP BY b
+SELECT a.k FROM extreme a JOIN everyday b ON a.k = b.k AND a.i <> 0 AND 1 DIV a.i > 0
+SELECT k, filter(ai, x -> x <> 0 AND 1 DIV x > 0) AS a FROM everyday
+SELECT k, CASE WHEN 1 DIV i = 1 THEN 5 ELSE 5 END AS a FROM extreme

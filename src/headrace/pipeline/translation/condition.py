@@ -6,6 +6,7 @@ Each function takes a syntax node and the visible names, and returns a typed Dat
 from collections.abc import Sequence
 from functools import reduce
 
+import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -16,7 +17,7 @@ from headrace.pipeline.translation.compiler import Compiler, or_refuse, three_va
 from headrace.pipeline.translation.operator import compare, logical, ordered
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
-from headrace.pipeline.translation.typed import Typed, native
+from headrace.pipeline.translation.typed import Typed, case, native
 
 
 def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
@@ -181,16 +182,18 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
     values = cast_to_common(compiler.casts, results)
     if values is None or values[0].type == t.VOID:
         raise unsupported(node, "the branches have no type in common")
-    branches = " ".join(
-        f"WHEN {test.text} THEN {value.text}" for test, value in zip(tests, values, strict=False)
-    )
-    last = f" ELSE {values[-1].text}" if default is not None else ""
+    branches = [(test.text, value.text) for test, value in zip(tests, values, strict=False)]
+    last = None if default is None else values[-1]
+    omits_tests = last is not None and all(value.text == last.text for value in values)
+    if omits_tests and any(test.can_fail for test in tests):
+        raise unsupported(node, "all branches are equal, so that Spark omits the conditions")
     fails = any(part.can_fail for part in (*tests, *values))
     # Spark folds branches that are never taken, and evaluates nothing next to a null constant.
     takes_no_branch = all(test.is_null for test in tests)
     is_null = takes_no_branch and (default is None or values[-1].is_null)
-    text = f"CASE {branches}{last} END"
-    return Typed(text, values[0].type, can_fail=fails, is_null=is_null)
+    text = None if last is None else last.text
+    chosen = case(values[0].type, *branches, default=text, can_fail=fails)
+    return msgspec.structs.replace(chosen, is_null=is_null)
 
 
 def mixes_equality(node: exp.And) -> bool:

@@ -16,7 +16,7 @@ from headrace.pipeline.translation.condition import mixes_equality
 from headrace.pipeline.translation.operator import logical
 from headrace.pipeline.translation.refusal import unsupported
 from headrace.pipeline.translation.scope import Scope
-from headrace.pipeline.translation.typed import Typed, call
+from headrace.pipeline.translation.typed import Typed, call, case
 
 
 def with_aggregates(value: Typed, scope: Scope) -> Typed:
@@ -87,5 +87,4 @@ def _after(value: Typed, evaluated: Sequence[Typed]) -> Typed:
     """Return a value that is computed only after others; unlike AND, CASE is never reordered."""
     once = {other.text: other for other in evaluated}
     test = call("evaluated", t.BOOLEAN, *once.values())
-    text = f"CASE WHEN {test.text} THEN {value.text} END"
-    return Typed(text, value.type, can_fail=value.can_fail)
+    return case(value.type, (test.text, value.text), can_fail=value.can_fail)

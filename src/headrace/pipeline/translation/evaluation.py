@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headrace.pipeline.translation.typed import Typed
+from headrace.pipeline.translation.typed import Typed, case
 
 EAGER = frozenset(
     {"greatest", "least", "equal_null", "hash", "xxhash64", "format_string", "printf"}
@@ -71,9 +71,9 @@ def _guarded(value: Typed, before: Sequence[Typed]) -> Typed:
     present = " AND ".join(f"{text} IS NOT NULL" for text in absent)
     if len(present) > _LONGEST_GUARD:
         return value
-    text = f"CASE WHEN {present} THEN {value.text} END"
+    guarded = case(value.type, (present, value.text), can_fail=True)
     parts = None if value.null_with is None else tuple(dict.fromkeys((*absent, *value.null_with)))
-    return Typed(text, value.type, can_fail=True, null_with=parts)
+    return msgspec.structs.replace(guarded, null_with=parts)
 
 
 def _absent(values: Sequence[Typed]) -> tuple[str, ...]:

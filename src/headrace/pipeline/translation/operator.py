@@ -16,6 +16,7 @@ from headrace.pipeline.translation.kernels.decimal_number import NEGATED_DIGITS
 from headrace.pipeline.translation.typed import (
     Typed,
     call,
+    case,
     native,
     null_of,
     sql_cast,
@@ -288,8 +289,8 @@ def logical(word: str, left: Typed, right: Typed) -> Typed:
     if not right.can_fail:
         return native(f"({{0}} {word} {{1}})", t.BOOLEAN, left, right)
     undecided = "IS NOT FALSE" if word == "AND" else "IS NOT TRUE"
-    template = f"({{0}} {word} CASE WHEN ({{0}}) {undecided} THEN {{1}} END)"
-    return native(template, t.BOOLEAN, left, right)
+    guarded = case(t.BOOLEAN, (f"({left.text}) {undecided}", right.text), can_fail=True)
+    return native(f"({{0}} {word} {{1}})", t.BOOLEAN, left, guarded)
 
 
 BINARY: dict[str, Callable[[Casts, Typed, Typed], Typed | None]] = {

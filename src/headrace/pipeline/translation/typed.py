@@ -106,6 +106,20 @@ def native(template: str, gives: pa.DataType, *arguments: Typed, can_fail: bool 
     return Typed(text, gives, can_fail=fails)
 
 
+def case(
+    kind: pa.DataType, *branches: tuple[str, str], default: str | None = None, can_fail: bool
+) -> Typed:
+    """Build a CASE that evaluates only the chosen branch.
+
+    DataFusion rewrites a CASE of booleans to AND and OR, which evaluate branches that are not
+    chosen; it keeps one that compares an operand.
+    """
+    operand = "TRUE " if can_fail and kind == t.BOOLEAN else ""
+    chosen = " ".join(f"WHEN {test} THEN {value}" for test, value in branches)
+    last = "" if default is None else f" ELSE {default}"
+    return Typed(f"CASE {operand}{chosen}{last} END", kind, can_fail=can_fail)
+
+
 def null_of(kind: pa.DataType) -> Typed:
     """Return the null of a type."""
     if can_cast_natively(kind):

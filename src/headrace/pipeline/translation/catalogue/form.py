@@ -14,7 +14,7 @@ from headrace.pipeline.translation.catalogue.entry import (
 )
 from headrace.pipeline.translation.evaluation import in_order
 from headrace.pipeline.translation.operator import compare
-from headrace.pipeline.translation.typed import Typed, call, literal_text, native, null_of
+from headrace.pipeline.translation.typed import Typed, call, case, literal_text, native, null_of
 
 
 def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -25,9 +25,11 @@ def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     if values[0].type == t.VOID:
         return null_of(t.VOID)
     *tests, last = values
-    branches = " ".join(f"WHEN {v.text} IS NOT NULL THEN {v.text}" for v in tests)
-    text = f"CASE {branches} ELSE {last.text} END" if tests else last.text
-    return Typed(text, last.type, can_fail=any(v.can_fail for v in values))
+    if not tests:
+        return Typed(last.text, last.type, can_fail=last.can_fail)
+    branches = ((f"{v.text} IS NOT NULL", v.text) for v in tests)
+    fails = any(v.can_fail for v in values)
+    return case(last.type, *branches, default=last.text, can_fail=fails)
 
 
 def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -35,8 +37,9 @@ def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     if sides is None or t.has_float(sides[0].type) or not t.is_orderable(sides[0].type):
         return None
     left, right = in_order(*sides)
-    text = f"CASE WHEN {left.text} = {right.text} THEN NULL ELSE {arguments[0].text} END"
-    return Typed(text, arguments[0].type, can_fail=left.can_fail or right.can_fail)
+    value, fails = arguments[0], left.can_fail or right.can_fail
+    equal = f"{left.text} = {right.text}"
+    return case(value.type, (equal, "NULL"), default=value.text, can_fail=fails)
 
 
 def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -47,8 +50,8 @@ def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     yes, no = values
     if test.can_fail and yes.text == no.text:  # Spark may omit the condition
         return None
-    text = f"CASE WHEN {test.text} THEN {yes.text} ELSE {no.text} END"
-    return Typed(text, yes.type, can_fail=any(a.can_fail for a in arguments))
+    fails = any(a.can_fail for a in arguments)
+    return case(yes.type, (test.text, yes.text), default=no.text, can_fail=fails)
 
 
 def _nvl2(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -85,13 +88,12 @@ def _decode(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         return None
     if not default and values[0].type != t.STRING:
         return None  # Spark's own default is a null string, which changes the type
-    branches = " ".join(
-        f"WHEN {test.text} THEN {shown.text}"
-        for test, shown in zip(filter(None, tests), values, strict=False)
-    )
-    last = f" ELSE {values[-1].text}" if default else ""
+    branches = [
+        (test.text, shown.text) for test, shown in zip(filter(None, tests), values, strict=False)
+    ]
+    last = values[-1].text if default else None
     fails = any(part.can_fail for part in arguments)
-    return Typed(f"CASE {branches}{last} END", values[0].type, can_fail=fails)
+    return case(values[0].type, *branches, default=last, can_fail=fails)
 
 
 def _type_name(_: Casts, arguments: Sequence[Typed]) -> Typed | None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.typed import Typed, call
+from headrace.pipeline.translation.typed import Typed, call, case
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +100,7 @@ def _aggregate(_: Casts, values: Sequence[Typed], compile_: Compile, count: int)
     if finish.value.type == t.VOID:
         return None
     last = _with_body("apply", finish.value.type, finish, total)
-    text = f"CASE WHEN {array.text} IS NOT NULL THEN {last.text} END"
-    return Typed(text, last.type, can_fail=last.can_fail)
+    return case(last.type, (f"{array.text} IS NOT NULL", last.text), can_fail=last.can_fail)
 
 
 def _zip_with(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.typed import Typed, call
+from headrace.pipeline.translation.typed import Typed, call, case
 
 
 class Over(msgspec.Struct, frozen=True):
@@ -33,7 +33,8 @@ class Over(msgspec.Struct, frozen=True):
                 argument = call("normal", argument.type, argument)
             inner, can_fail = argument.text, argument.can_fail
             if self.condition is not None:
-                inner = f"CASE WHEN {self.condition} THEN {inner} END"
+                branch = (self.condition, inner)
+                inner = case(argument.type, branch, can_fail=can_fail).text
         word = "DISTINCT " if self.distinct else ""
         over = "" if self.window is None else f" OVER ({self.window})"
         return Typed(f"{function}({word}{inner}){over}", kind, can_fail=can_fail)
