@@ -56,7 +56,8 @@ Some functions are proven for some values only: `from_json`, `parse_url`, XPath,
 VARIANT, `power` of whole numbers, `BINARY` as `STRING`, and `regexp_replace`, `regexp_count` and
 `regexp_extract_all` with a pattern that can match nothing. They are there for constants, which are
 computed while the view is planned, and refused over columns. An argument that can fail is evaluated
-where Spark evaluates it: `a + 1 DIV b` is null where `a` is, even if `b` is zero.
+where Spark evaluates it: `a + 1 DIV b` is null where `a` is, even if `b` is zero. If it occurs
+twice, each time only after `AND`, `OR` or `FILTER`, it is refused: Spark evaluates it before them.
 
 For one kind of value a run ends with an error where Spark gives a result: a `FLOAT` or `DOUBLE`
 whose text differs between releases of Java (before 19 it sometimes has one digit more than needed).

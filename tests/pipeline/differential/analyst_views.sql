@@ -261,3 +261,46 @@ SELECT b, bool_or(1 DIV i > 0) FILTER (WHERE i <> 0) AS a FROM extreme GROUP BY 
 SELECT a.k FROM extreme a JOIN everyday b ON a.k = b.k AND a.i <> 0 AND 1 DIV a.i > 0
 SELECT k, filter(ai, x -> x <> 0 AND 1 DIV x > 0) AS a FROM everyday
 SELECT k, CASE WHEN 1 DIV i = 1 THEN 5 ELSE 5 END AS a FROM extreme
+-- conditions over inner queries that drop rows
+WITH t AS (SELECT * FROM extreme WHERE i <> 0) SELECT k FROM t WHERE 1 DIV i > 0
+WITH t AS (SELECT k, 1 DIV i AS z FROM extreme WHERE i <> 0) SELECT k, z FROM t WHERE z > 0
+WITH t AS (SELECT *, 1 DIV i AS z FROM extreme) SELECT k, z FROM t WHERE i <> 0 AND z > 0
+SELECT k FROM (SELECT DISTINCT k, i FROM extreme WHERE i <> 0) WHERE 1 DIV i > 0
+SELECT k FROM (SELECT k, i FROM (SELECT * FROM extreme WHERE i <> 0) AS q) WHERE 1 DIV i > 0
+SELECT k FROM (SELECT a.k, a.i FROM extreme a JOIN everyday b ON a.k = b.k WHERE a.i <> 0) WHERE 1 DIV i > 0
+SELECT a.k FROM (SELECT * FROM extreme WHERE i <> 0) a JOIN everyday b ON a.k = b.k WHERE 1 DIV a.i > 0
+SELECT a.k FROM (SELECT * FROM extreme WHERE i <> 0) a JOIN everyday b ON a.k = b.k AND 1 DIV a.i > 0
+-- what Spark computes before a condition because it occurs twice
+SELECT k FROM extreme WHERE i <> 0 AND 1 DIV i > 0 AND 1 DIV i < 5
+SELECT k, i <> 0 AND 1 DIV i > 0 AS a, i <> 0 AND 1 DIV i < 5 AS c FROM extreme
+SELECT k, (i <> 0 AND 1 DIV i > 0) AS a, (i <> 0 AND 1 DIV i > 0) AS c FROM extreme
+SELECT k, (i <> 0 AND 1 DIV i > 0) AS a, NOT (i <> 0 AND 1 DIV i > 0) AS c FROM extreme
+SELECT k, CASE WHEN i <> 0 AND 1 DIV i > 0 THEN 'a' WHEN i <> 0 AND 1 DIV i < 0 THEN 'b' END AS c FROM extreme
+SELECT a.k FROM extreme a JOIN everyday b ON a.k = b.k AND a.i <> 0 AND 1 DIV a.i > 0 AND 1 DIV a.i < 5
+SELECT i <> 0 AND 1 DIV i > 0 AS a, i <> 0 AND 1 DIV i < 5 AS c, count(*) AS n FROM extreme GROUP BY 1, 2
+SELECT b, avg(1 DIV i) FILTER (WHERE i <> 0) AS m FROM extreme GROUP BY b
+SELECT b, sum(1 DIV i) FILTER (WHERE i <> 0) AS m FROM extreme GROUP BY b
+SELECT b, sum(1 DIV i) FILTER (WHERE i <> 0) AS m, max(1 DIV i) FILTER (WHERE i <> 0) AS n FROM extreme GROUP BY b
+SELECT count_if(i <> 0 AND 1 DIV i > 0) AS c, count_if(i <> 0 AND 1 DIV i < 5) AS e FROM extreme
+-- what Spark knows to be never null
+SELECT k, array(1 DIV i) IS NULL AS a, struct(2 DIV i) IS NOT NULL AS c, hash(3 DIV i) IS NULL AS e FROM extreme
+SELECT k, (1 DIV i <=> 2) IS NULL AS a, coalesce(2 DIV i, 0) IS NULL AS c, (3 DIV i IS NULL) IS NULL AS e FROM extreme
+SELECT k, isnull(array(1 DIV i)) AS a, isnotnull(map(1, 2 DIV i)) AS c, nvl2(array(3 DIV i), 1, 2) AS e FROM extreme
+SELECT k, if(array(1 DIV i) IS NULL, 1, 2) AS a, (2 DIV i) <=> (2 DIV i) AS c FROM extreme
+SELECT count(array(1 DIV i)) AS a, count(struct(2 DIV i)) AS c, count(hash(3 DIV i)) AS e FROM extreme
+SELECT count(if(1 DIV i > 0, 1, 2)) AS a, count(coalesce(2 DIV i, 0)) AS c, count(isnull(3 DIV i)) AS e FROM extreme
+SELECT k, count(array(1 DIV i)) OVER (ORDER BY k) AS a FROM extreme
+SELECT count(1 DIV i) AS a FROM extreme
+SELECT k, (1 DIV i) IS NULL AS a FROM extreme
+SELECT b, (count(*) > 0 AND bitmap_construct_agg(l) IS NULL) AS a FROM extreme GROUP BY b
+SELECT b FROM extreme GROUP BY b HAVING bitmap_construct_agg(l) IS NOT NULL
+-- joins by keys that are computed
+SELECT a.k, b.k AS c FROM everyday a JOIN everyday b ON a.k = b.k + 1
+SELECT a.k, b.k AS c FROM everyday a JOIN (SELECT k - 5 AS z, k FROM everyday) b ON a.k = b.z
+SELECT a.k, b.k AS c FROM everyday a, everyday b WHERE a.k = b.k - 3 AND a.i <> 0 AND 10 DIV a.i > b.k
+SELECT a.k FROM extreme a JOIN everyday b ON a.k = b.k + 100 AND 1 DIV a.i + b.k = 1
+SELECT a.k FROM extreme a LEFT JOIN everyday b ON a.k = b.k + 100 AND 1 DIV a.i = 1
+SELECT a.k FROM extreme a CROSS JOIN everyday b WHERE b.k > 100 AND 1 DIV a.i > b.k
+SELECT a.k, b.k AS c FROM everyday a JOIN everyday b ON a.k < b.k - 5
+SELECT k FROM (SELECT k, i FROM extreme WHERE i <> 0 UNION ALL SELECT k, y + 9 AS i FROM everyday) WHERE 10 DIV i > 0
+SELECT k, u FROM (SELECT k, ai, i FROM extreme WHERE i <> 0) LATERAL VIEW explode(ai) t AS u WHERE 10 DIV i >= 0

@@ -26,6 +26,7 @@ from headrace.pipeline.translation.typed import (
     Typed,
     call,
     literal_micros,
+    present,
     sql_cast,
 )
 from headrace.pipeline.translation.window import aggregate, window
@@ -129,7 +130,7 @@ def struct(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     values = [compiler.value(part, scope) for part in node.expressions]
     if not values:
         raise unsupported(node, "a struct needs at least one field")
-    return struct_of(names, values)
+    return present(struct_of(names, values))
 
 
 def zipped(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:

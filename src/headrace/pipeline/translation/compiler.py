@@ -4,9 +4,9 @@ Expressions contain queries, and queries contain expressions. Each compiler know
 the protocols in this module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 from sqlglot import exp
@@ -39,6 +39,11 @@ class Placement(Enum):
     """Where the SELECT is: after the filters and limits below it."""
 
 
+Guard: TypeAlias = Callable[[frozenset[int]], str]
+"""Returns the text of a query in which the columns at these positions are null where its condition
+does not hold."""
+
+
 class PlainSelect(msgspec.Struct, frozen=True):
     """The parts of a query that only filters and projects the rows of its FROM."""
 
@@ -59,6 +64,7 @@ class Compiled(msgspec.Struct, frozen=True):
     gives_one_row: bool = False
     """Whether it returns exactly one row, whatever the data."""
     plain: PlainSelect | None = None
+    guard: Guard | None = None
 
 
 class Subqueries(Protocol):
@@ -114,6 +120,8 @@ class Queries(Subqueries, Protocol):
     ctes: list[dict[str, tuple[str, tuple[Output, ...]]]]
     """The visible common table expressions, innermost last: the DataFusion name of each, and its
     columns."""
+    guards: dict[str, Guard]
+    """By the DataFusion name of a common table expression, its guarded text."""
     fallible_ctes: set[str]
     """The common table expressions that raise for some values."""
 

@@ -17,7 +17,14 @@ from headrace.pipeline.translation.compiler import Compiler, or_refuse, three_va
 from headrace.pipeline.translation.operator import compare, logical, ordered
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
-from headrace.pipeline.translation.typed import Typed, case, native
+from headrace.pipeline.translation.typed import (
+    Typed,
+    case,
+    is_known_present,
+    native,
+    null_test,
+    present,
+)
 
 
 def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
@@ -120,9 +127,10 @@ def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
     value = compiler.value(node.this, scope)
     constant = node.expression
     if isinstance(constant, exp.Null):
-        return native("({0} IS NULL)", t.BOOLEAN, value)
+        return null_test(value)
     if isinstance(constant, exp.Boolean) and value.type == t.BOOLEAN:
-        return native(f"({{0}} IS {'TRUE' if constant.this else 'FALSE'})", t.BOOLEAN, value)
+        word = "TRUE" if constant.this else "FALSE"
+        return present(native(f"({{0}} IS {word})", t.BOOLEAN, value))
     raise unsupported(node, "the catalogue has only IS NULL, IS TRUE and IS FALSE")
 
 
@@ -193,7 +201,8 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
     is_null = takes_no_branch and (default is None or values[-1].is_null)
     text = None if last is None else last.text
     chosen = case(values[0].type, *branches, default=text, can_fail=fails)
-    return msgspec.structs.replace(chosen, is_null=is_null)
+    is_present = last is not None and all(map(is_known_present, values))
+    return msgspec.structs.replace(chosen, is_null=is_null, is_present=is_present)
 
 
 def mixes_equality(node: exp.And) -> bool:

@@ -16,10 +16,12 @@ from headrace.pipeline.translation.grouping import (
     has_aggregate,
     is_global_aggregate,
 )
+from headrace.pipeline.translation.guard import boolean
 from headrace.pipeline.translation.operator import compare
 from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import Relation, relation
-from headrace.pipeline.translation.scope import Scope, ScopeColumn
+from headrace.pipeline.translation.scope import FilteredRelation, Scope, ScopeColumn
+from headrace.pipeline.translation.shared import refuse_shared
 from headrace.pipeline.translation.typed import Typed
 
 _JOINS = {
@@ -71,7 +73,11 @@ def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
         joins = first.args.pop("joins", None) or ()
         text = _joined(queries, first, joins, nested)
         operand = Relation(f"({text})", nested.columns, nested.is_correlated)
+        scope.filtered += nested.filtered
+        scope.fallible += nested.fallible
     scope.is_correlated |= operand.is_correlated
+    if operand.guard is not None and not operand.is_correlated:
+        scope.filtered.append(FilteredRelation(operand.text, operand.columns, operand.guard))
     return operand
 
 
@@ -121,7 +127,7 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
         return f"{left} {word} {right.text} ON {on}"
     both = Scope([*scope.columns, *right.columns], scope.parent)
     condition = join.args.get("on")
-    on = "TRUE" if condition is None else queries.expressions.boolean(condition, both).text
+    on = "TRUE" if condition is None else _condition(queries, condition, both, scope)
     scope.is_correlated |= both.is_correlated
     if not _keeps_left_only(word):
         scope.columns = [
@@ -132,6 +138,15 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
         word = "CROSS JOIN"
     whole = f"{left} {word} {right.text}"
     return whole if word == "CROSS JOIN" else f"{whole} ON {on}"
+
+
+def _condition(queries: Queries, node: exp.Expr, both: Scope, scope: Scope) -> str:
+    """Compile the condition of a join, and register it if it can raise."""
+    test = boolean(queries.expressions, node, both)
+    if test.can_fail:
+        refuse_shared(queries.expressions, [node], both)
+        scope.fallible.append(test)
+    return test.text
 
 
 def _keeps_left_only(word: str) -> bool:
@@ -191,7 +206,8 @@ def _using(
         value = right if word == "RIGHT JOIN" else left
         if word == "FULL JOIN":
             value = Typed(f"coalesce({left.text}, {right.text})", left.type)
-        merged.append(ScopeColumn("", name, value))
+        can_fail = any(side[0].can_fail for side in sides)
+        merged.append(ScopeColumn("", name, value, can_fail=can_fail))
     after = left_after if _keeps_left_only(word) else [*left_after, *right_after]
     unmerged = [msgspec.structs.replace(c, is_hidden=True) if c.name in using else c for c in after]
     scope.columns = [*merged, *unmerged]

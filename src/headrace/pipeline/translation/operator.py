@@ -17,8 +17,10 @@ from headrace.pipeline.translation.typed import (
     Typed,
     call,
     case,
+    literal_bool,
     native,
     null_of,
+    present,
     sql_cast,
 )
 
@@ -278,7 +280,9 @@ def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
     if sides is None:
         return None
     if operator == "<=>":
-        return native("({0} IS NOT DISTINCT FROM {1})", t.BOOLEAN, *sides)
+        if left.can_fail and left.text == right.text and "random()" not in left.text:
+            return literal_bool(value=True)  # Spark does not evaluate the sides
+        return present(native("({0} IS NOT DISTINCT FROM {1})", t.BOOLEAN, *sides))
     if operator == "IS DISTINCT FROM":
         return native("({0} IS DISTINCT FROM {1})", t.BOOLEAN, *sides)
     return native(f"({{0}} {operator} {{1}})", t.BOOLEAN, *in_order(*sides))

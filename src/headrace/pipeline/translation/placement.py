@@ -12,10 +12,16 @@ from typing import Any
 
 from datafusion import DataFrame
 
+from headrace.pipeline.translation.kernel import PREFIX
 from headrace.pipeline.translation.typed import Typed, call
 
 _COMPUTED = re.compile(r"@\d+(?! as )")
 """A column in an expression of a physical projection; a plain column is `name@0 as name`."""
+_EARLY = "join_proj_push_down_"
+"""The name of a column that a nested loop join computes before it joins."""
+_CHOICES = re.compile(r"(?:WHEN|ELSE) (?:(?!WHEN|ELSE|END).)*(?=WHEN|ELSE|END)")
+"""A branch of a CASE with its condition."""
+_NULL_TESTS = re.compile(rf"IS NOT NULL as ({_EARLY}\d+)")
 _PASSING = ("Filter", "Sort", "Repartition", "SubqueryAlias", "Coalesce", "Cooperative")
 """Operators of both kinds of plans whose rows are rows of their input, as they are."""
 
@@ -26,7 +32,12 @@ def in_place(value: Typed) -> Typed:
 
 
 def computes_before_selecting(frame: DataFrame) -> bool:
-    """Return whether a physical plan computes expressions for rows that the logical one drops."""
+    """Return whether a physical plan computes expressions for rows that the logical one drops.
+
+    A nested loop join also computes what a condition in its filter protects, before it joins.
+    """
+    if _computes_before_joining(frame.execution_plan()):
+        return True
     physical = _computed_below(
         frame.execution_plan(),
         inputs=lambda node: node.children(),
@@ -60,6 +71,19 @@ def _computed_below(
             filters = limits = 0
         waiting += [(child, filters, limits) for child in inputs(node)]
     return filtered, limited
+
+
+def _computes_before_joining(plan: Any) -> bool:
+    text = plan.display().strip()
+    if text.startswith("NestedLoopJoinExec"):
+        computed = "".join(child.display() for child in plan.children())
+        for name in _NULL_TESTS.findall(computed):
+            text = re.sub(rf"{name}@\d+", "IS NOT NULL", text)
+        # Where another column is null, computing a value early only repeats what Spark computes.
+        choices = (choice for choice in _CHOICES.findall(text) if "IS NOT NULL THEN" not in choice)
+        if PREFIX in computed and any(_EARLY in choice for choice in choices):
+            return True
+    return any(map(_computes_before_joining, plan.children()))
 
 
 def _is_computing_exec(node: Any) -> bool:

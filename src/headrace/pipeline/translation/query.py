@@ -16,7 +16,7 @@ from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import Settings, VariableValue
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.closed_syntax import check_syntax
-from headrace.pipeline.translation.compiler import Clock, Compiled, Placement
+from headrace.pipeline.translation.compiler import Clock, Compiled, Guard, Placement
 from headrace.pipeline.translation.expression import Expressions
 from headrace.pipeline.translation.interval_type import has_no_column
 from headrace.pipeline.translation.kernel import kernels_in
@@ -126,6 +126,10 @@ def _check_names(tree: exp.Expr, sql: str) -> None:
                 raise unsupported(name, reason)
 
 
+def _after_text(text: str, guard: Guard) -> Guard:
+    return lambda used: text + guard(used)
+
+
 class _Queries:
     """Compiles one query and those inside it."""
 
@@ -141,6 +145,7 @@ class _Queries:
         }
         self.ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = []
         self.fallible_ctes: set[str] = set()
+        self.guards: dict[str, Guard] = {}
         self._count = 0
 
     def new_name(self) -> str:
@@ -165,14 +170,17 @@ class _Queries:
                     self.fallible_ctes.add(name)
                 columns = ", ".join(identifier(o.name.casefold()) for o in outputs)
                 texts.append(f"{identifier(name)} ({columns}) AS ({inner.text})")
+                if inner.guard is not None:
+                    self.guards[identifier(name)] = inner.guard
                 if cte.alias.casefold() in self.ctes[-1]:
                     raise wrong(cte, "two common table expressions have the same name")
                 self.ctes[-1][cte.alias.casefold()] = (name, outputs)
             body = self._body(node, scope)
         finally:
             self.ctes.pop()
-        text = f"WITH {', '.join(texts)} {body.text}"
-        return msgspec.structs.replace(body, text=text)
+        before_body = f"WITH {', '.join(texts)} "
+        guard = None if body.guard is None else _after_text(before_body, body.guard)
+        return msgspec.structs.replace(body, text=before_body + body.text, guard=guard)
 
     def _body(self, node: exp.Expr, scope: Scope | None) -> Compiled:
         match node:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.collection import cast_to_common
-from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.compiler import Compiled, Guard, Queries
 from headrace.pipeline.translation.generator import GENERATORS, counted_rows, expand, expand_rows
 from headrace.pipeline.translation.order import order_and_limit
 from headrace.pipeline.translation.pivot import rewritten
@@ -30,22 +30,24 @@ class Relation(msgspec.Struct, frozen=True):
     text: str
     columns: list[ScopeColumn]
     is_correlated: bool = False
+    guard: Guard | None = None
 
 
 def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
     """Compile a relation under its name; a query may refer to columns of the enclosing query."""
     if node.args.get("pivots"):
         return _pivoted(queries, node, parent)
-    is_correlated = False
+    is_correlated, guard = False, None
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
             text, outputs, name = _table(queries, node)
+            guard = queries.guards.get(text)
         case exp.Table() if isinstance(node.this, exp.Anonymous):
             text, outputs, name = _table_call(queries, node.this)
         case exp.Subquery():
             inner = wrapped(queries, node, queries.query(node.this, parent))
             text, outputs, name = f"({inner.text})", inner.columns, queries.new_name()
-            is_correlated = inner.is_correlated
+            is_correlated, guard = inner.is_correlated, inner.guard
         case exp.Values():
             inner = inline_table(queries, node)
             text, outputs, name = f"({inner.text})", inner.columns, queries.new_name()
@@ -60,7 +62,13 @@ def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
         listed = f" ({columns})"
     check_distinct(named, node)
     whole = f"{text} AS {identifier(qualifier)}{listed}"
-    return Relation(whole, columns_of(qualifier, named), is_correlated)
+    named_as = f"AS {identifier(qualifier)} ({columns})"
+    relation_guard = None if guard is None else _in_from(guard, named_as)
+    return Relation(whole, columns_of(qualifier, named), is_correlated, relation_guard)
+
+
+def _in_from(guard: Guard, named_as: str) -> Guard:
+    return lambda used: f"({guard(used)}) {named_as}"
 
 
 def _pivoted(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
@@ -124,7 +132,8 @@ def wrapped(queries: Queries, node: exp.Expr, inner: Compiled) -> Compiled:
     """Compile a query in parentheses, which may have its own order and limit."""
     if not any(node.args.get(key) for key in ("order", "limit", "offset")):
         return inner
-    whole = msgspec.structs.replace(inner, text=f"SELECT * FROM ({inner.text}) AS q")
+    text = f"SELECT * FROM ({inner.text}) AS q"
+    whole = msgspec.structs.replace(inner, text=text, guard=None)
     return order_and_limit(queries, node, whole, None)
 
 

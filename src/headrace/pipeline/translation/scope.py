@@ -4,7 +4,7 @@ A `Scope` holds the visible columns and aliases, and links to the scope of the e
 name enters; its typed expression leaves, or an error with a similar name if there is one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -38,6 +38,8 @@ class Output(msgspec.Struct, frozen=True):
     """Whether it is computed from a window function."""
     is_named: bool = True
     """Whether its name is known: if the author gives none, Spark generates one."""
+    can_fail: bool = False
+    """Whether computing it raises for some rows."""
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):
@@ -52,7 +54,18 @@ class ScopeColumn(msgspec.Struct, frozen=True):
     is_fallible: bool = False
     is_window: bool = False
     is_named: bool = True
+    can_fail: bool = False
     """As of `Output`."""
+
+
+class FilteredRelation(msgspec.Struct, frozen=True):
+    """A relation of FROM whose query drops rows."""
+
+    text: str
+    """Its text in FROM."""
+    columns: list[ScopeColumn]
+    guard: Callable[[frozenset[int]], str]
+    """Returns the text in which the columns at these positions are null for dropped rows."""
 
 
 class GroupingMarks(msgspec.Struct, frozen=True):
@@ -81,6 +94,12 @@ class Scope(msgspec.Struct):
     """The marks of grouping sets, if there are any."""
     aggregates: list[Typed] = msgspec.field(default_factory=list)
     """The aggregates that were compiled so far."""
+    filtered: list[FilteredRelation] = msgspec.field(default_factory=list)
+    """The relations of FROM whose queries drop rows."""
+    has_generator: bool = False
+    """Whether the query makes rows from arrays, so that its columns are those of a new relation."""
+    fallible: list[Typed] = msgspec.field(default_factory=list)
+    """The conditions of joins that can raise."""
 
     def find(self, node: exp.Column) -> Typed:
         """Resolve a name.
@@ -187,6 +206,7 @@ def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
             is_fallible=output.is_fallible,
             is_window=output.is_window,
             is_named=output.is_named,
+            can_fail=output.can_fail,
         )
         for output in outputs
     ]

@@ -21,6 +21,13 @@ from headrace.pipeline.translation.grouping import (
     is_global_aggregate,
     star_of,
 )
+from headrace.pipeline.translation.guard import (
+    boolean,
+    computing_columns,
+    fallible_parts,
+    guard_of,
+    guarded_source,
+)
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.order import order_and_limit
@@ -29,6 +36,7 @@ from headrace.pipeline.translation.project_call import is_project_aggregate
 from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import check_distinct
 from headrace.pipeline.translation.scope import Output, Scope
+from headrace.pipeline.translation.shared import refuse_shared, refuse_shared_arguments
 from headrace.pipeline.translation.typed import Typed, call, identifier
 
 
@@ -40,6 +48,7 @@ def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled
         isinstance(part, exp.Lateral) and not isinstance(part.this, exp.Subquery)
         for part in (*(node.args.get("laterals") or ()), *(j.this for j in joins))
     )
+    scope.has_generator = has_generator
     node, text = without_generator(queries, node, text, scope)
     before = queries.expressions.windows
     named = [(window.name.casefold(), window) for window in node.args.get("windows") or ()]
@@ -50,17 +59,20 @@ def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled
         compiled = _selected(queries, node, text, scope)
     finally:
         queries.expressions.windows = before
-    return msgspec.structs.replace(compiled, plain=None) if has_generator else compiled
+    return msgspec.structs.replace(compiled, plain=None, guard=None) if has_generator else compiled
 
 
 def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> Compiled:
     clause = node.args.get("where")
-    test = None if clause is None else queries.expressions.boolean(clause.this, scope)
+    test = None if clause is None else boolean(queries.expressions, clause.this, scope)
+    plain_source = source
+    source = _guarded(queries, node, source, scope)
     grouping = group_by(queries, node, scope)
     source += grouping.relation
     items = _items(queries, node, scope)
     functions = queries.expressions.functions
     aggregates = any(has_aggregate(column, functions) for column in node.expressions)
+    _refuse_shared(queries, node, scope, aggregates=aggregates)
     if is_global_aggregate(node, functions):
         items = [(name, _of_a_group(value, scope)) for name, value in items]
     unnamed = {output_name(column) for column in node.expressions if not is_named(column)}
@@ -90,7 +102,8 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
         and any(column.is_fallible for column in scope.columns)
     ):
         used = "".join([*shown, test.text, grouping.clause, groups])
-        test = where(queries.expressions, clause.this, scope, used)
+        with computing_columns(scope):
+            test = where(queries.expressions, clause.this, scope, used)
     condition = "" if test is None else f" WHERE {test.text}"
     text = f"{word}{', '.join(shown)}{source}{condition}{grouping.clause}{groups}"
     one_row = aggregates and node.args.get("group") is None and not groups
@@ -101,7 +114,35 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     compiled = Compiled(text, outputs, gives_one_row=one_row)
     separate = None if aggregates else _plain_select(node, source, condition, items, scope)
     result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)
-    return msgspec.structs.replace(result, is_correlated=scope.is_correlated, plain=separate)
+    guard = None if scope.is_correlated else guard_of(node, items, plain_source, test, scope)
+    return msgspec.structs.replace(
+        result, is_correlated=scope.is_correlated, plain=separate, guard=guard
+    )
+
+
+def _refuse_shared(queries: Queries, node: exp.Select, scope: Scope, *, aggregates: bool) -> None:
+    compiler = queries.expressions
+    clause = node.args.get("where")
+    if clause is not None:
+        refuse_shared(compiler, [clause.this], scope)
+    if aggregates or node.args.get("group") is not None:
+        having = node.args.get("having")
+        nodes = [*node.expressions, *([] if having is None else [having.this])]
+        refuse_shared_arguments(compiler, nodes, compiler.functions, scope)
+        keys = [c for c in node.expressions if not has_aggregate(c, compiler.functions)]
+        refuse_shared(compiler, keys, scope.before_grouping())
+    else:
+        refuse_shared(compiler, node.expressions, scope)
+
+
+def _guarded(queries: Queries, node: exp.Select, source: str, scope: Scope) -> str:
+    """Return FROM with guards on what conditions that can raise read."""
+    if not scope.filtered:
+        return source
+    clause, fallible = node.args.get("where"), scope.fallible
+    if clause is not None:
+        fallible = [*fallible, *fallible_parts(queries.expressions, clause.this, scope)]
+    return guarded_source(source, scope, fallible)
 
 
 _NOT_PLAIN = ("distinct", "group", "having", "qualify", "limit", "offset")
@@ -191,6 +232,7 @@ def _output(name: str, value: Typed, scope: Scope, *, is_named: bool) -> Output:
         or any(c.is_fallible and c.value.text == value.text for c in inner),
         any(column.is_window for column in inner),
         is_named and all(c.is_named or c.value.text != value.text for c in inner),
+        value.can_fail or any(column.can_fail for column in inner),
     )
 
 

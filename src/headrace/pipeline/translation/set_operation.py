@@ -42,7 +42,11 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
             reason = f"column {a.name} is {type_text(a.type)} and {type_text(b.type)}"
             raise unsupported(node, reason)
         kinds.append(kind)
-    sides = [_side(queries, side, kinds, is_bag=is_bag, node=node) for side in (left, right)]
+
+    def written(*sides: Compiled) -> list[str]:
+        return [_side(queries, side, kinds, is_bag=is_bag, node=node) for side in sides]
+
+    sides = written(left, right)
     if is_numbered:
         sides = [_numbered(side, len(kinds)) for side in sides]
     outputs = tuple(
@@ -54,6 +58,7 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
             a.is_fallible or b.is_fallible,
             a.is_window or b.is_window,
             a.is_named,
+            a.can_fail or b.can_fail,
         )
         for a, b, kind in zip(left.columns, right.columns, kinds, strict=True)
     )
@@ -63,7 +68,20 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
     both = Compiled(f"SELECT {names} FROM ({inner}) AS q({columns})", outputs)
     correlated = left.is_correlated or right.is_correlated
     result = order_and_limit(queries, node, both, None)
-    return msgspec.structs.replace(result, is_correlated=correlated)
+
+    def guarded(used: frozenset[int]) -> str:
+        ones = written(*(_guarded(side, used) for side in (left, right)))
+        rows = f"({ones[0]}) {word}{' ALL' if is_bag else ''} ({ones[1]})"
+        return f"SELECT {names} FROM ({rows}) AS q({names})"
+
+    is_limited = node.args.get("limit") or node.args.get("offset")
+    has_guard = word == "UNION" and not is_limited and (left.guard or right.guard)
+    guard = guarded if has_guard and not correlated else None
+    return msgspec.structs.replace(result, is_correlated=correlated, guard=guard)
+
+
+def _guarded(side: Compiled, used: frozenset[int]) -> Compiled:
+    return side if side.guard is None else msgspec.structs.replace(side, text=side.guard(used))
 
 
 def _side(

@@ -27,6 +27,8 @@ class Typed(msgspec.Struct, frozen=True):
     nullable: bool = True
     is_null: bool = False
     """Whether it is a null literal, or a function of one."""
+    is_present: bool = False
+    """Whether Spark knows that it is never null: it then evaluates no test for null."""
     null_with: tuple[str, ...] | None = None
     """This is null exactly where at least one of these expressions is; None means itself."""
 
@@ -126,6 +128,25 @@ def null_of(kind: pa.DataType) -> Typed:
         return Typed(sql_cast("NULL", kind), kind, is_literal=True, is_null=True)
     text = call("null_of", kind, literal_int(0)).text
     return Typed(text, kind, is_literal=True, is_null=True)
+
+
+def is_known_present(value: Typed) -> bool:
+    """Return whether Spark knows that a value is never null."""
+    is_constant = value.is_literal and value.value is not None
+    return value.is_present or is_constant or not value.nullable
+
+
+def present(value: Typed) -> Typed:
+    """Mark a value as never null."""
+    return msgspec.structs.replace(value, is_present=True)
+
+
+def null_test(value: Typed, *, negated: bool = False) -> Typed:
+    """Build IS NULL or IS NOT NULL, which evaluates only what Spark evaluates."""
+    if value.can_fail and is_known_present(value):
+        return literal_bool(value=negated)
+    word = "IS NOT NULL" if negated else "IS NULL"
+    return present(native(f"({{0}} {word})", t.BOOLEAN, value))
 
 
 def computed(value: Typed) -> Typed:

@@ -21,10 +21,17 @@ from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.project_call import project_function
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
-from headrace.pipeline.translation.typed import Typed, sql_cast
+from headrace.pipeline.translation.typed import Typed, present, sql_cast
 
 _RANKS_BY_ORDER = frozenset({"rank", "dense_rank", "percent_rank"})
 """Spark allows them to have arguments, but uses the keys of the window instead."""
+
+
+_NEVER_NULL = frozenset(
+    {"count", "count_if", "collect_list", "collect_set", "array_agg", "bitmap_construct_agg"}
+    | {"bitmap_or_agg", "regr_count"}
+)
+"""Aggregates that return a value for every group."""
 
 
 def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
@@ -57,7 +64,7 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     if row_ordered(kernels_in(expression.text)) and _has_distinct_aggregate(node):
         raise unsupported(node, "next to an aggregate with DISTINCT, Spark reads rows in any order")
     scope.aggregates.append(expression)
-    return expression
+    return present(expression) if entry.name in _NEVER_NULL else expression
 
 
 def _refuse_aliases(arguments: Sequence[exp.Expr], scope: Scope) -> None:

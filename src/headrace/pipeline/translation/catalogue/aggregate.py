@@ -12,7 +12,7 @@ from headrace.pipeline.translation.catalogue.gathered import GATHERED
 from headrace.pipeline.translation.catalogue.moment import MOMENT
 from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over, gather
 from headrace.pipeline.translation.catalogue.variant import VARIANT_AGGREGATES
-from headrace.pipeline.translation.typed import Typed, call, null_of, sql_cast
+from headrace.pipeline.translation.typed import Typed, call, is_known_present, null_of, sql_cast
 
 _SAFE_DIGITS = 28
 """A decimal with at most this many digits can be summed ten billion times."""
@@ -32,6 +32,8 @@ def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         marker = Typed(f"CASE WHEN {all_present} THEN 1 END", t.INT)
         return over.call("count", marker, t.LONG)
     (value,) = arguments
+    if value.can_fail and is_known_present(value) and not over.distinct:
+        return over.call("count", Typed("1", t.INT), t.LONG)  # as Spark does
     if over.distinct:
         if not t.is_orderable(value.type):
             return None

@@ -13,12 +13,14 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.evaluation import EAGER, as_evaluated
 from headrace.pipeline.translation.interval_type import TIME_OF_DAY, VARIANT, has_no_column
-from headrace.pipeline.translation.typed import Typed, call, native
+from headrace.pipeline.translation.typed import Typed, call, native, present
 
 Gives: TypeAlias = pa.DataType | Callable[[Sequence[pa.DataType]], pa.DataType]
 Build: TypeAlias = Callable[[Casts, Sequence[Typed]], Typed | None]
 """Builds the expression from arguments of the declared types; None if it cannot."""
 
+_NEVER_NULL = frozenset({"array", "map", "named_struct", "hash", "xxhash64", "typeof"})
+"""Functions whose results are never null."""
 _EXACT = {
     "BOOLEAN": t.BOOLEAN,
     "INT": t.INT,
@@ -73,6 +75,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             fitted.append(fitted_argument)
         evaluated = as_evaluated(self.name, fitted)
         result = None if evaluated is None else self.build(casts, evaluated)
+        if result is not None and self.name in _NEVER_NULL:
+            result = present(result)
         if result is None or self.name in EAGER:
             return result
         is_null = any(argument.is_null for argument in fitted)

@@ -14,7 +14,16 @@ from headrace.pipeline.translation.catalogue.entry import (
 )
 from headrace.pipeline.translation.evaluation import in_order
 from headrace.pipeline.translation.operator import compare
-from headrace.pipeline.translation.typed import Typed, call, case, literal_text, native, null_of
+from headrace.pipeline.translation.typed import (
+    Typed,
+    call,
+    case,
+    is_known_present,
+    literal_text,
+    null_of,
+    null_test,
+    present,
+)
 
 
 def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -29,7 +38,8 @@ def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         return Typed(last.text, last.type, can_fail=last.can_fail)
     branches = ((f"{v.text} IS NOT NULL", v.text) for v in tests)
     fails = any(v.can_fail for v in values)
-    return case(last.type, *branches, default=last.text, can_fail=fails)
+    chosen = case(last.type, *branches, default=last.text, can_fail=fails)
+    return present(chosen) if any(map(is_known_present, values)) else chosen
 
 
 def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -51,12 +61,13 @@ def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     if test.can_fail and yes.text == no.text:  # Spark may omit the condition
         return None
     fails = any(a.can_fail for a in arguments)
-    return case(yes.type, (test.text, yes.text), default=no.text, can_fail=fails)
+    chosen = case(yes.type, (test.text, yes.text), default=no.text, can_fail=fails)
+    return present(chosen) if all(map(is_known_present, values)) else chosen
 
 
 def _nvl2(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     test, *branches = arguments
-    return _if(casts, [native("({0} IS NOT NULL)", t.BOOLEAN, test), *branches])
+    return _if(casts, [null_test(test, negated=True), *branches])
 
 
 def _extreme(name: str) -> Build:
@@ -111,9 +122,9 @@ FORM: list[Entry] = [
     by_rule("greatest", "ANY...", first_type, "greatest", _extreme("greatest")),
     by_rule("least", "ANY...", first_type, "least", _extreme("least")),
     by_rule("isnull", "ANY", t.BOOLEAN, "IS NULL",
-            lambda _, a: native("({0} IS NULL)", t.BOOLEAN, a[0])),
+            lambda _, a: null_test(a[0])),
     by_rule("isnotnull", "ANY", t.BOOLEAN, "IS NOT NULL",
-            lambda _, a: native("({0} IS NOT NULL)", t.BOOLEAN, a[0])),
+            lambda _, a: null_test(a[0], negated=True)),
     by_native("not", "BOOLEAN", t.BOOLEAN, "(NOT {0})"),
     by_rule("equal_null", "ANY ANY", t.BOOLEAN, "IS NOT DISTINCT FROM", _equal_null),
     by_rule("decode", "ANY ANY ANY...", first_type, "CASE", _decode),
