@@ -67,9 +67,21 @@ _Places = dict[exp.Expr, list[bool]]
 def _check(compiler: Compiler, places: _Places, scope: Scope) -> None:
     for node, occurrences in places.items():
         is_early = len(occurrences) > 1 and all(occurrences)
-        if is_early and compiler.value(node, scope).can_fail:
+        if is_early and _can_raise(compiler, node, scope):
             reason = "it occurs twice, so that Spark computes it before AND, OR or FILTER"
             raise unsupported(node, reason)
+
+
+def _can_raise(compiler: Compiler, node: exp.Expr, scope: Scope) -> bool:
+    """Return whether an expression can raise; a branch of a CASE is protected by its condition."""
+    if not isinstance(node, exp.Case) and not _is_branching(node):
+        return compiler.value(node, scope).can_fail
+    parts = (part.unnest() for part, is_behind in _evaluated_parts(node) if not is_behind)
+    return any(_can_raise(compiler, part, scope) for part in parts)
+
+
+def _is_branching(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.casefold() in _BRANCHING
 
 
 def _visit(node: exp.Expr, places: _Places, *, is_conditional: bool) -> None:
@@ -96,7 +108,7 @@ def _evaluated_parts(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
             tests = [branch.this for branch in node.args["ifs"]]
             first = tests if node.this is None else [node.this, *tests]
             return [(test, place > 0) for place, test in enumerate(first)]
-        case exp.Anonymous() if node.name.casefold() in _BRANCHING:
+        case exp.Anonymous() if _is_branching(node):
             return [(argument, False) for argument in node.expressions[:1]]
         case _:
             parts = node.iter_expressions()
