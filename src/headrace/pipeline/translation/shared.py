@@ -11,7 +11,7 @@ from sqlglot import exp
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.translation.compiler import Compiler
 from headrace.pipeline.translation.grouping import is_aggregate
-from headrace.pipeline.translation.refusal import unsupported
+from headrace.pipeline.translation.refusal import Refused, unsupported
 from headrace.pipeline.translation.scope import Scope
 
 _BRANCHING = frozenset({"if", "coalesce", "nvl", "ifnull", "nvl2", "decode", "nanvl"})
@@ -21,7 +21,16 @@ _ONE_VALUE = frozenset(
     | {"bit_and", "bit_or", "bit_xor", "collect_list", "collect_set", "array_agg", "first", "last"}
 )
 """Aggregates that use their argument once; an average adds it and counts it."""
-_SKIPPED = (exp.Query, exp.Lambda, exp.Window, exp.Column, exp.Literal, exp.Null, exp.Boolean)
+_SKIPPED = (
+    exp.Query,
+    exp.Lambda,
+    exp.Window,
+    exp.Column,
+    exp.Literal,
+    exp.Null,
+    exp.Boolean,
+    exp.Star,
+)
 
 
 def refuse_shared(compiler: Compiler, expressions: Sequence[exp.Expr], scope: Scope) -> None:
@@ -75,7 +84,10 @@ def _check(compiler: Compiler, places: _Places, scope: Scope) -> None:
 def _can_raise(compiler: Compiler, node: exp.Expr, scope: Scope) -> bool:
     """Return whether an expression can raise; a branch of a CASE is protected by its condition."""
     if not isinstance(node, exp.Case) and not _is_branching(node):
-        return compiler.value(node, scope).can_fail
+        try:
+            return compiler.value(node, scope).can_fail
+        except Refused:  # a part that is no expression on its own, such as DISTINCT
+            return False
     parts = (part.unnest() for part, is_behind in _evaluated_parts(node) if not is_behind)
     return any(_can_raise(compiler, part, scope) for part in parts)
 
