@@ -306,3 +306,4 @@ SELECT k FROM (SELECT k, i FROM extreme WHERE i <> 0 UNION ALL SELECT k, y + 9 A
 SELECT k, u FROM (SELECT k, ai, i FROM extreme WHERE i <> 0) LATERAL VIEW explode(ai) t AS u WHERE 10 DIV i >= 0
 SELECT p.k FROM everyday p JOIN extreme q ON p.k = q.k WHERE p.k > 2 AND CASE WHEN p.i > 0 THEN p.l / p.i END > 1 AND CASE WHEN p.i > 0 THEN p.l / p.i END < 9
 SELECT count(*) FILTER (WHERE b) AS a, count(*) FILTER (WHERE NOT b) AS c, count(DISTINCT i) FILTER (WHERE k > 1) AS e, count(DISTINCT i) FILTER (WHERE k > 2) AS f FROM everyday
+SELECT k, acos(10) - acos(2) AS a, sqrt(-1) + 1 AS c FROM extreme

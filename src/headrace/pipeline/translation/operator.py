@@ -54,7 +54,7 @@ def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed 
 
 def _fits(operator: str, kind: pa.DataType, left: Typed, right: Typed) -> bool:
     """Return whether both sides are literals whose result fits a type."""
-    if None in (left.value, right.value):
+    if None in (left.value, right.value) or not t.is_integer(kind):
         return False
     compute = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator]
     result = compute(int(left.value), int(right.value))
