@@ -1,5 +1,7 @@
 """The settings: the names and defaults of IndexTables, our own names, and refused values."""
 
+import re
+
 import pytest
 
 from headrace.errors import InvalidArgumentError
@@ -67,6 +69,28 @@ def test_a_wrong_setting_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         parse_settings({name: value})
     assert caught.value.argument == name
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        (f"{PREFIX}retention.hour", f"{PREFIX}retention.hours"),
+        (f"{PREFIX}Compaction.tombstoneTreshold", f"{PREFIX}compaction.tombstoneThreshold"),
+        ("retention_hour", "retention_hours"),
+        ("Max_Manifest", "max_manifests"),
+    ],
+)
+def test_a_misspelt_setting_is_refused_with_the_nearest_name(name: str, nearest: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"did you mean {re.escape(nearest)}\\?"):
+        session_settings({name: "1"}) if name.startswith(PREFIX) else parse_settings({name: "1"})
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("xyz", "format"), (f"{PREFIX}xyz", f"{PREFIX}format")]
+)
+def test_a_name_like_no_setting_is_refused_with_all_names(prefix: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"there are {re.escape(prefix)}format, "):
+        parse_settings({f"{prefix}xyz": "1"})
 
 
 def test_a_setting_given_by_both_names_is_refused() -> None:

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import headrace.spark
+from headrace.errors import InvalidArgumentError
 from headrace.maintain.setting import PREFIX, StateSettings
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
@@ -44,6 +45,23 @@ def test_the_settings_of_a_session_count(spark: SparkSession, table: Path) -> No
     finally:
         spark.conf.unset(f"{PREFIX}format")
     assert row.newFormat == "json"
+
+
+def test_a_misspelt_setting_of_a_session_is_refused(spark: SparkSession, table: Path) -> None:
+    others = {f"{PREFIX}retention.hour": "1", "spark.indextables.cache.size": "7"}
+    for name, value in others.items():
+        spark.conf.set(name, value)
+    try:
+        with pytest.raises(
+            InvalidArgumentError, match=r"did you mean \S*retention\.hours\?"
+        ) as caught:
+            headrace.spark.sql(spark, f"CHECKPOINT INDEXTABLES '{table}'")
+        spark.conf.unset(f"{PREFIX}retention.hour")
+        headrace.spark.sql(spark, f"CHECKPOINT INDEXTABLES '{table}'")
+    finally:
+        for name in others:
+            spark.conf.unset(name)
+    assert caught.value.argument == f"{PREFIX}retention.hour"
 
 
 def test_a_large_compaction_is_divided_among_workers(spark: SparkSession, tmp_path: Path) -> None:

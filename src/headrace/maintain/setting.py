@@ -7,6 +7,7 @@ Headrace name (`retention_hours`). Text from Spark or the command line enters; a
 
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
@@ -141,8 +142,7 @@ def parse_settings(
     for word, value in texts.items():
         name = _BY_LOWER_NAME.get(word.lower())
         if name is None:
-            known = ", ".join(StateSettings.__struct_fields__)
-            raise InvalidArgumentError(argument=word, reason=f"no such setting; there are {known}")
+            raise _unknown(word)
         if name in values:
             raise InvalidArgumentError(argument=word, reason=f"{name} is set twice")
         values[name] = value
@@ -156,6 +156,18 @@ def parse_settings(
             raise InvalidArgumentError(argument=name, reason=reason) from error
         merged[name] = _lowered(name, value)
     return msgspec.convert(merged, type=StateSettings, strict=False)
+
+
+def _unknown(word: str) -> InvalidArgumentError:
+    """Return the error for an unknown name; it offers names of the kind that was given."""
+    name = word.lower().removeprefix(PREFIX.lower())
+    is_spark_name = name != word.lower()
+    known = {other.lower(): f"{PREFIX}{other}" for other in SPARK_NAMES}
+    if not is_spark_name:
+        known = {other: other for other in StateSettings.__struct_fields__}
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {known[close[0]]}?" if close else f"there are {', '.join(known.values())}"
+    return InvalidArgumentError(argument=word, reason=f"no such setting; {hint}")
 
 
 def session_settings(configuration: Mapping[str, str]) -> StateSettings:

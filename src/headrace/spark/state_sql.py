@@ -19,7 +19,7 @@ from headrace.maintain.command import (
     ResultTable,
     run_statement,
 )
-from headrace.maintain.setting import PREFIX, SPARK_NAMES, StateSettings, session_settings
+from headrace.maintain.setting import StateSettings, session_settings
 from headrace.maintain.statement import (
     DescribeLog,
     DescribeState,
@@ -43,7 +43,7 @@ def sql(spark: SparkSession, text: str) -> DataFrame:
     statement = parse_statement(text)
     if statement is None:
         return spark.sql(text)
-    settings = session_settings(_configuration(spark))
+    settings = session_settings(spark.conf.getAll)
     result = run_statement(
         _located(statement, spark),
         open_store=open_writable_store,
@@ -89,16 +89,6 @@ def _frame(spark: SparkSession, result: ResultTable) -> DataFrame:
 
 def _ddl(columns: Mapping[str, str]) -> str:
     return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
-
-
-def _configuration(spark: SparkSession) -> dict[str, str]:
-    """Return the settings of states in the session."""
-    settings = {}
-    for name in SPARK_NAMES:
-        value = spark.conf.get(f"{PREFIX}{name}", None)
-        if value is not None:
-            settings[f"{PREFIX}{name}"] = str(value)
-    return settings
 
 
 def _located(statement: Statement, spark: SparkSession) -> Statement:
