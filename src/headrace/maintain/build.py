@@ -5,7 +5,7 @@ the same change is applied to the newer base. A file that was live in the first 
 later one was removed by another writer, so the commit fails instead of claiming the removal.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -36,7 +36,7 @@ from headrace.maintain.replay import NetChange, replay
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage, StagedEntries, check_total, now_ms
 from headrace.maintain.visibility import Visibility
-from headrace.protocol.key import FileKey
+from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import Entry, StateManifest
 from headrace.protocol.state_schema import PROTOCOL_VERSION
@@ -122,14 +122,20 @@ class Build:
             return is_clean(draft, self._settings, types=self._types)
         return find_trigger(draft, self._settings) is None
 
-    def validated(self, base: Base) -> tuple[frozenset[FileKey], tuple[str, ...]]:
+    def validated(self, base: Base) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return the files that the change removes from a base, and those that are not live in it.
+
+        The former have the paths of the base: readers that compare paths as written see them too.
 
         Raises:
             StateConflictError: a file that was live in the first base is no longer live.
         """
         net = replay(base)
-        return self._hits(base, net, self._located(base, net))
+        located = self._located(base, net)
+        hits, missed = self._hits(base, net, located)
+        paths = {entry.path for entry in located if entry.is_live and entry.key in hits}
+        paths.update(net.adds[key]["path"] for key in hits & net.adds.keys())
+        return frozenset(paths), missed
 
     def totals(self, base: Base) -> tuple[int, int]:
         """Return the number and total size of the live files of a base."""
@@ -208,12 +214,19 @@ class Build:
         hits = frozenset(key for key in self.change.removes if key in live or key in net.adds)
         if self._first_hits is None:
             self._first_hits = hits
-        missing_paths = sorted(key.path for key in self._first_hits - hits)
+        missing_paths = self._as_written(self._first_hits - hits)
         if missing_paths:
             raise StateConflictError(
                 table=self._store.root, version=base.version, paths=missing_paths
             )
-        return hits, tuple(sorted(key.path for key in self.change.removes - hits))
+        return hits, tuple(self._as_written(self.change.removes - hits))
+
+    def _as_written(self, keys: Collection[FileKey]) -> list[str]:
+        """Return the paths of removed files as the change spells them."""
+        if not keys:
+            return []
+        spellings = {canonical_path(path): path for path in self.change.spellings}
+        return sorted(spellings.get(key.path, key.path) for key in keys)
 
     def _apply(  # noqa: PLR0913  (the parts of a change)
         self,

@@ -19,7 +19,7 @@ from headrace.maintain.rewrite import Rewrite
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.visibility import PathSet, Visibility, tombstone_of
-from headrace.protocol.key import FileKey
+from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import (
     Entry,
@@ -194,7 +194,9 @@ def drop_tombstones(draft: Draft, keys: Collection[FileKey], *, home: Home) -> N
     hide the new entry.
     """
     if home.kind is HomeKind.INDEXTABLES:
-        draft.tombstones = {path: None for path in draft.tombstones if FileKey(path) not in keys}
+        draft.tombstones = {
+            path: None for path in draft.tombstones if FileKey(canonical_path(path)) not in keys
+        }
     draft.tombstone_entries = [
         tombstone
         for tombstone in draft.tombstone_entries

@@ -60,16 +60,14 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
     def key_of(self, entry: Entry) -> FileKey:
         """Return the key of an entry."""
-        if self.kind is HomeKind.INDEXTABLES:
-            return FileKey(entry["path"])
-        vector_id = logged_vector_id(entry.get("deletionVector"))
+        is_delta = self.kind is HomeKind.DELTA
+        vector_id = logged_vector_id(entry.get("deletionVector")) if is_delta else None
         return FileKey(canonical_path(entry["path"]), vector_id)
 
     def key_of_tombstone(self, tombstone: Tombstone) -> FileKey:
         """Return the key of the file that a tombstone hides."""
-        if self.kind is HomeKind.INDEXTABLES:
-            return FileKey(tombstone.path)
-        return FileKey(canonical_path(tombstone.path), tombstone.dv_id)
+        is_delta = self.kind is HomeKind.DELTA
+        return FileKey(canonical_path(tombstone.path), tombstone.dv_id if is_delta else None)
 
 
 INDEXTABLES_HOME = Home(kind=HomeKind.INDEXTABLES, root=TRANSACTION_LOG)

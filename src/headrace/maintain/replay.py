@@ -6,7 +6,7 @@ import msgspec
 
 from headrace.maintain.base import Base
 from headrace.maintain.version_file import entry_of_add, registry_of_add, registry_of_metadata
-from headrace.protocol.key import FileKey
+from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.state import Entry
 
 
@@ -30,13 +30,13 @@ def replay(base: Base) -> NetChange:
     for file in base.pending:
         for action in file.actions:
             if action.get("remove") is not None:
-                key = FileKey(action["remove"]["path"])
+                key = FileKey(canonical_path(action["remove"]["path"]))
                 adds.pop(key, None)
                 removes.add(key)
             elif action.get("add") is not None:
                 add = action["add"]
                 entry = entry_of_add(add, version=file.version, timestamp_ms=file.modified_ms)
-                key = FileKey(add["path"])
+                key = FileKey(canonical_path(add["path"]))
                 adds[key] = entry
                 removes.add(key)
                 registry |= registry_of_add(add)

@@ -8,12 +8,11 @@ import msgspec
 from headrace.maintain.build import Change
 from headrace.maintain.staging import now_ms
 from headrace.maintain.version_file import add_of_entry
-from headrace.protocol.key import FileKey
 from headrace.protocol.state import Entry
 
 
 def commit_actions(
-    change: Change, removes: Iterable[FileKey], adds: Iterable[Entry], *, commit_id: str
+    change: Change, removes: Iterable[str], adds: Iterable[Entry], *, commit_id: str
 ) -> list[dict[str, Any]]:
     """Return the lines of a version file: commit info, new metadata, removes, then adds."""
     information = {
@@ -26,8 +25,8 @@ def commit_actions(
     if change.metadata is not None:
         lines.append(msgspec.json.decode(change.metadata))
     lines += [
-        {"remove": {"path": key.path, "deletionTimestamp": now_ms(), "dataChange": True}}
-        for key in sorted(removes, key=lambda key: key.path)
+        {"remove": {"path": path, "deletionTimestamp": now_ms(), "dataChange": True}}
+        for path in sorted(removes)
     ]
     lines += [{"add": _without_version(add_of_entry(entry))} for entry in adds]
     return lines

@@ -20,18 +20,19 @@ class Visibility:
 
     def __init__(self, state: StateManifest, home: Home) -> None:
         self._home = home
-        self._plain = frozenset(state.tombstones)
+        self._plain = frozenset(map(canonical_path, state.tombstones))
         self._versioned: dict[FileKey, int] = {}
         if home.kind is HomeKind.DELTA:
             for tombstone in state.tombstone_entries:
                 key = FileKey(canonical_path(tombstone.path), tombstone.dv_id)
                 removed = max(self._versioned.get(key, 0), tombstone.removed_at_version)
                 self._versioned[key] = removed
-        self._paths = PathSet((*self._plain, *(t.path for t in state.tombstone_entries)))
+        spellings = (*state.tombstones, *(t.path for t in state.tombstone_entries))
+        self._paths = PathSet((*spellings, *map(canonical_path, spellings)))
 
     def hides(self, entry: Entry) -> bool:
         """Whether an entry is removed; its version must be filled in."""
-        if entry["path"] in self._plain:
+        if canonical_path(entry["path"]) in self._plain:
             return True
         if not self._versioned:
             return False

@@ -45,7 +45,7 @@ from headrace.maintain.version_commit import commit_actions
 from headrace.maintain.version_file import encode_actions
 from headrace.metrics.event import StateWritten
 from headrace.metrics.reporter import Reporter
-from headrace.protocol.key import FileKey
+from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import StateManifest
 from headrace.protocol.state_schema import Schema
@@ -108,7 +108,7 @@ class StateWriter:
             InvalidArgumentError: a file is given twice, or an entry or a path is not valid.
         """
         started_ns = time.monotonic_ns()
-        removed_keys = _keys(removes)
+        removed_paths = _paths(removes)
         base = self._existing_base(metadata)
         stage = self._stage()
         types = partition_types(_encoded(metadata) or base.metadata)
@@ -116,7 +116,8 @@ class StateWriter:
             staged = stage.put_entries(adds, types=types, schema=entry_schema)
             change = Change(
                 staged=staged,
-                removes=removed_keys,
+                removes=frozenset(FileKey(canonical_path(path)) for path in removed_paths),
+                spellings=removed_paths,
                 registry=dict(schema_registry or {}),
                 metadata=_encoded(metadata),
                 is_merge=is_merge,
@@ -249,9 +250,9 @@ class StateWriter:
                 "with CHECKPOINT and the same setting"
             )
             raise InvalidArgumentError(argument="format", reason=reason)
-        hits, missed = build.validated(base)
+        removed_paths, missed = build.validated(base)
         actions = commit_actions(
-            build.change, hits, build.staged_entries(), commit_id=build.commit_id
+            build.change, removed_paths, build.staged_entries(), commit_id=build.commit_id
         )
         put = ObjectPut(self.store, f"{self.home.root}/{version:020}.json", version=version)
         outcome = put.commit(encode_actions(actions), commit_id=build.commit_id)
@@ -277,7 +278,7 @@ class StateWriter:
             num_files=files,
             total_bytes=total,
             added=build.change.staged.count,
-            removed=len(hits),
+            removed=len(build.change.removes) - len(missed),
             missed=missed,
         )
 
@@ -359,11 +360,11 @@ class StateWriter:
             )
 
 
-def _keys(paths: Iterable[str]) -> frozenset[FileKey]:
+def _paths(paths: Iterable[str]) -> frozenset[str]:
     removed_paths = None if isinstance(paths, str) else list(paths)
     if removed_paths is None or not all(isinstance(path, str) for path in removed_paths):
         raise InvalidArgumentError(argument="removes", reason="give a list of paths")
-    return frozenset(map(FileKey, removed_paths))
+    return frozenset(removed_paths)
 
 
 def _encoded(metadata: Mapping[str, Any] | None) -> str | None:

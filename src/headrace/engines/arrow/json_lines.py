@@ -14,6 +14,7 @@ from headrace.errors import CorruptLogError
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import RowBatch
 from headrace.protocol.action import ACTION_TYPES, Action, ActionRow, narrowed
+from headrace.protocol.key import canonical_path
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.version_file import inflate
 
@@ -65,10 +66,9 @@ def _last_of_each_path(rows: list[ActionRow]) -> list[ActionRow]:
 
 
 def _path(row: ActionRow) -> str | None:
-    """Return the path of the file that a line adds or removes; None if it does neither."""
+    """Return the path of a file that a line adds or removes in canonical form, else None."""
     action = getattr(row, "add", None) or getattr(row, "remove", None)
-    path: str | None = None if action is None else action.path
-    return path
+    return None if action is None else canonical_path(action.path)
 
 
 def _relevant_rows(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
