@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headrace
-from headrace.errors import CorruptCheckpointError, LogGapError
+from headrace.errors import CorruptCheckpointError, LogGapError, VersionNotFoundError
 from headrace.metrics.event import Event, LegacyCheckpointRead
 from headrace.protocol.state import Tombstone
 from tests.lake.action import add, opening, remove
@@ -176,3 +177,48 @@ def test_a_synchronised_state_is_the_base_of_the_next_scan(tmp_path: Path) -> No
     again = headrace.Table(tmp_path).snapshot().scan()
     assert again.decision.state_version == 2
     assert sorted(file.path for file in again) == ["c", "d"]
+
+
+def test_a_purge_leaves_no_version_0_to_travel_to(
+    fixture_indextables: Path, tmp_path: Path
+) -> None:
+    """The original's purge names a state of the newest files version 0; nothing else records it."""
+    table = tmp_path / "t"
+    shutil.copytree(fixture_indextables / "13_after_purge", table)
+    newest = paths(table)
+    assert paths(table, 0) != newest
+    (table / "_transaction_log" / f"{0:020}.json").chmod(0o600)
+    (table / "_transaction_log" / f"{0:020}.json").unlink()
+    with pytest.raises(VersionNotFoundError) as refused:
+        paths(table, 0)
+    assert refused.value.available == (range(1, 6),)
+    assert paths(table) == newest
+    with pytest.raises(LogGapError, match="commit 0 is missing"):
+        list(headrace.Table(table).changes(0))
+    with pytest.raises(LogGapError, match="commit 1 is missing"):
+        list(headrace.Table(table).changes(1))
+    assert {change.version for change in headrace.Table(table).changes(2)} == {2, 3, 4, 5}
+
+
+def test_version_files_after_a_doubtful_state_of_version_0_make_only_the_newest_version(
+    tmp_path: Path,
+) -> None:
+    """Whatever version the state is of, replaying all version files on it ends at the newest."""
+    text = json.dumps(METADATA)
+    put_state(tmp_path, 0, ["b", "c"], manifest="manifests/0.avro", metadata=text)
+    put(tmp_path, f"{1:020}.json", lines(PROTOCOL, split("b")))
+    put(tmp_path, f"{2:020}.json", lines(gone("a"), split("c")))
+    assert paths(tmp_path) == ["b", "c"]
+    for version in (0, 1):
+        with pytest.raises(VersionNotFoundError):
+            paths(tmp_path, version)
+
+
+def test_a_state_of_version_0_with_a_commit_id_is_what_it_says(tmp_path: Path) -> None:
+    """The writer of such a state never names the newest files version 0."""
+    text = json.dumps(METADATA)
+    put_state(tmp_path, 0, ["a"], manifest="manifests/0.avro", metadata=text, commit_id="e1")
+    put_state(tmp_path, 1, ["a", "b"], manifest="manifests/1.avro")
+    assert (paths(tmp_path, 0), paths(tmp_path)) == (["a"], ["a", "b"])
+    changes = [(c.version, c.path) for c in headrace.Table(tmp_path).changes(0)]
+    assert changes == [(0, "a"), (1, "b")]

@@ -5,7 +5,7 @@ writers write only the state, from version 1 on.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from headrace.log.name import MAX_VERSION
 from headrace.log.segment import gaps
 from headrace.log.state_name import STATE_FILE, parse_state_directory
 from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import StateManifest
 
 _VERSION = re.compile(r"(?P<version>\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(?P<version>\d{20})\.checkpoint\.json", re.ASCII)
@@ -83,6 +84,25 @@ class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
         """
         return version > 0 or newest == 0 or 0 not in self.commits
 
+    def check_base(self, state: StateManifest, *, version: int) -> None:
+        """Check that a state can be the base of a version.
+
+        A clean-up by the original writer leaves a state named version 0 that holds the files of a
+        later version. States with a commit id never do. The newest version can be based on either:
+        replaying all version files ends with the same files.
+
+        Raises:
+            VersionNotFoundError: the state may hold the files of a later version.
+        """
+        if version < self.newest and self.is_doubtful(state):
+            bases = sorted(base for base in {*self.states, *self.checkpoints} if base > 0)
+            first = bases[0] if bases else self.newest
+            raise self._not_found(version, known=[v for v in self.versions if v >= first])
+
+    def is_doubtful(self, state: StateManifest) -> bool:
+        """Whether a state named version 0 may hold the files of a later version."""
+        return state.state_version == 0 < self.newest and state.commit_id is None
+
     def _choice(self, version: int, base: int) -> BaseChoice:
         state = self.states.get(base)
         return BaseChoice(
@@ -110,13 +130,15 @@ class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
             range(version, version + 1) for version in sorted({*self.states, *self.checkpoints})
         ]
 
-    def _not_found(self, version: int) -> VersionNotFoundError:
+    def _not_found(
+        self, version: int, *, known: Sequence[int] | None = None
+    ) -> VersionNotFoundError:
         ranges: list[range] = []
-        for known in self.versions:
-            if ranges and ranges[-1].stop == known:
-                ranges[-1] = range(ranges[-1].start, known + 1)
+        for available in self.versions if known is None else known:
+            if ranges and ranges[-1].stop == available:
+                ranges[-1] = range(ranges[-1].start, available + 1)
             else:
-                ranges.append(range(known, known + 1))
+                ranges.append(range(available, available + 1))
         return VersionNotFoundError(
             table=self.table, version=version, available=ranges, newest=self.newest
         )

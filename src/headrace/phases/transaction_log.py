@@ -98,13 +98,19 @@ class ReadCommittedState(Consume[TableVersion], frozen=True, kw_only=True):
         return ScanAvro(files=(self.choice.state,), columns=("state",))
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """Make the state the base."""
+        """Make the state the base.
+
+        Raises:
+            CorruptStateError: it claims another version, or a manifest is missing.
+            VersionNotFoundError: it may hold the files of a later version.
+        """
         file = self.choice.state
         assert file is not None
         (manifest,) = (state for batch in self.actions(data) for state in batch.actions("state"))
         if manifest.state_version != file.version:
             reason = f"it claims to be of version {manifest.state_version}"
             raise CorruptStateError(path=file.path, reason=reason)
+        self.log.check_base(manifest, version=self.choice.version)
         state = State(root=INDEXTABLES.state_root, file=file, manifest=manifest)
         for info in manifest.manifests:
             path = state.manifest_file(info).path

@@ -19,7 +19,7 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.plan.node import ListTree, Node, ScanAvro, ScanJson
 from headrace.protocol.action import Add
-from headrace.protocol.key import FileKey, key_of
+from headrace.protocol.key import FileKey, canonical_path, key_of
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.state import ManifestInfo, StateManifest, Tombstones
 from headrace.scan.changes import ChangeKind, Changes, FileChange
@@ -95,6 +95,8 @@ class StateChanges(Changes):
             after = _visible_entries(newer, newer.manifest.manifests, executor)
         else:
             older = _state(log.states[version - 1], executor) if version else None
+            if log.is_doubtful(newer.manifest) or (older and log.is_doubtful(older.manifest)):
+                raise LogGapError(table=self.request.table, missing=[range(version, version + 1)])
             before, after = compare(older, newer, executor)
         added = [
             self._change(add, ChangeKind.ADDED, version)
@@ -135,9 +137,8 @@ def compare(
             _visible_entries(newer, _manifests_except(newer, shared), executor),
         )
     changed = _tombstone_keys(older.manifest) ^ _tombstone_keys(newer.manifest)
-    untouched = {
-        path for path in shared if not _may_hold(newer, path, (path_ for path_, _, _ in changed))
-    }
+    hidden = {spelling for path, _, _ in changed for spelling in (path, canonical_path(path))}
+    untouched = {path for path in shared if not _may_hold(newer, path, hidden)}
     return (
         _visible_entries(older, _manifests_except(older, untouched), executor),
         _visible_entries(newer, _manifests_except(newer, untouched), executor),
