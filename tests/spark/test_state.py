@@ -6,14 +6,18 @@ import deltalake
 import msgspec
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import headrace
 import headrace.spark
+from headrace import wiring
 from headrace.avro.state_file import decode_state
 from headrace.engines.spark.executor import SparkExecutor
 from headrace.errors import CorruptStateError
+from headrace.metrics.event import Event, StateAbandoned
 from headrace.protocol.state import Tombstone
+from headrace.storage.local import LocalStore
 from tests.lake.action import add, opening, remove
 from tests.lake.log import write_history
 from tests.state.delta_state import ROOT, put_state, write_state
@@ -51,12 +55,44 @@ def test_a_manifest_damaged_on_a_worker_makes_the_scan_use_the_log(
     assert scan.metrics.counts.fallbacks == 1
 
 
+@pytest.mark.parametrize("at", [0, 7, 15])
+def test_damage_in_one_of_many_tasks_makes_the_scan_use_the_log(
+    spark: SparkSession, tmp_path: Path, at: int
+) -> None:
+    table = write_history(tmp_path, HISTORY)
+    write_state(table, HISTORY, 0, manifests=16, block_entries=2)
+    manifest = sorted((table / ROOT / "manifests").iterdir())[at]
+    content = bytearray(manifest.read_bytes())
+    content[-25] ^= 1
+    manifest.write_bytes(content)
+    local = sorted(file.path for file in headrace.Table(table, state="").snapshot().scan())
+    events: list[Event] = []
+    embedded = wiring.open_executor(LocalStore(str(table)))
+    executor = SparkExecutor(spark, embedded=embedded, task_bytes=1, wave_bytes=400)
+    opened = headrace.Table(table, executor=executor, reporter=events.append)
+    scan = opened.snapshot().scan()
+    assert sorted(file.path for file in scan) == local
+    abandoned = [event for event in events if isinstance(event, StateAbandoned)]
+    assert [manifest.name in str(event) for event in abandoned] == [True]
+    assert scan.metrics.counts.fallbacks == 1
+
+
 def test_an_indextables_log_is_read_by_workers(
     spark: SparkSession, fixture_indextables: Path
 ) -> None:
     table = fixture_indextables / "06_schema_dedup"
     files = headrace.spark.open_table(spark, table).snapshot().scan()
     assert {file.path for file in files} == set(entries_of(table, 12))
+
+
+def test_a_stream_of_the_rows_of_splits_is_refused_before_it_starts(
+    spark: SparkSession, fixture_indextables: Path
+) -> None:
+    headrace.spark.register(spark)
+    for options in ({}, {"startingVersion": "0"}, {"readChangeFeed": "true"}):
+        stream = spark.readStream.format("headrace").options(**options)
+        with pytest.raises(PySparkException, match="rows of splits"):
+            stream.load(str(fixture_indextables / "02_five_appends"))
 
 
 def test_a_manifest_that_a_worker_cannot_read_is_named(

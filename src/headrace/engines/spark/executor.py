@@ -21,7 +21,7 @@ from headrace.engines.spark.lowering import (
     lower_leaves,
     refuse,
 )
-from headrace.engines.spark.manifest_task import lower_manifests
+from headrace.engines.spark.manifest_task import is_checked_first, lower_manifests
 from headrace.engines.spark.shipment import shipped
 from headrace.engines.spark.wave import collect_in_waves, waves_of
 from headrace.engines.spark.worker import ANSWER_DDL, AnswerTasks, Shipped, open_answers
@@ -117,7 +117,10 @@ class SparkExecutor(Executor):
             task_bytes=self._task_bytes,
         )
         if manifests is not None:
-            return self._collect(*manifests)
+            work, tasks = manifests
+            if is_checked_first(work, tasks):
+                return self._collect(work, [tuple(tasks)])
+            return self._collect(work, self._waves(tasks))
         try:
             work, files = lower_leaves(
                 leaves, engine=self.embedded, settings=self._context.settings
@@ -130,10 +133,12 @@ class SparkExecutor(Executor):
     def _run_on_spark(self, work: LeafWork, files: Sequence[LogFile]) -> Iterator[Batch]:
         check_leaves(files, engine=self.embedded)
         tasks = cut_tasks(files, work=work, engine=self.embedded, task_bytes=self._task_bytes)
-        yield from self._collect(work, tasks)
+        yield from self._collect(work, self._waves(tasks))
 
-    def _collect(self, work: LeafWork, tasks: Iterable[Task]) -> Iterator[Batch]:
-        waves = waves_of(tasks, first=parallelism(self.session), wave_bytes=self._wave_bytes)
+    def _waves(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
+        return waves_of(tasks, first=parallelism(self.session), wave_bytes=self._wave_bytes)
+
+    def _collect(self, work: LeafWork, waves: Iterable[tuple[Task, ...]]) -> Iterator[Batch]:
         with (
             shipped(self.session, work) as shipment,
             closing(

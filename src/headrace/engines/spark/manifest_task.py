@@ -29,3 +29,13 @@ def lower_manifests(
     ]
     work = LeafWork(engine=engine, settings=settings, leaf=leaf)
     return work, list(group_pieces(pieces, task_bytes=task_bytes))
+
+
+def is_checked_first(work: LeafWork, tasks: Sequence[Task]) -> bool:
+    """Return whether all manifests are checked before the first entry is emitted.
+
+    Then all tasks are one wave: damage that any of them reports precedes the answers of the others.
+    """
+    (scan,) = work.leaf.scans
+    size_bytes = sum(piece.size_bytes for task in tasks for piece in task)
+    return bool(tasks) and size_bytes <= scan.held_bytes
