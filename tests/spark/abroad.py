@@ -1,13 +1,18 @@
 """Stores that behave differently on a worker than on the driver. They are pickled by value."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator
+
+from pyspark import cloudpickle
 
 from headrace.plan.batch import Batch
 from headrace.plan.executor import Executor
 from headrace.plan.node import Node
 from headrace.storage.local import LocalStore
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 class SlowAbroad(LocalStore):

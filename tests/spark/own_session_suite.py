@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import headrace
@@ -22,8 +21,6 @@ from tests.lake.checkpoint import Form, Shape
 from tests.rows.lake import field, write_table
 from tests.spark import abroad
 from tests.spark.large_checkpoint import NAMES, counted, write_large_checkpoint
-
-cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import headrace
@@ -53,9 +52,6 @@ from tests.spark.large_checkpoint import FILES, NAMES, SIDECARS, counted, write_
 from tests.waiting import wait_until
 
 WHERE = (None, "part = 'x'", "n = 1", "id > 20", "id < 10 OR part IS NULL")
-
-cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
-
 
 pytestmark = pytest.mark.usefixtures("quiet_log")
 
