@@ -34,10 +34,24 @@ Tables = Mapping[str, pa.Table]
 class Prepared:
     """A statement that is translated and planned for DataFusion."""
 
-    def __init__(self, sql: str, tables: Tables, settings: Settings | None = None) -> None:
-        """Translate and plan; raises `Refused` where the product refuses."""
+    def __init__(
+        self,
+        sql: str,
+        tables: Tables,
+        settings: Settings | None = None,
+        *,
+        views: Mapping[str, str] | None = None,
+    ) -> None:
+        """Translate and plan; raises `Refused` where the product refuses.
+
+        Args:
+            sql: The statement.
+            tables: The tables that it reads.
+            settings: The settings of the project.
+            views: Queries of views that are planned as part of it, in order.
+        """
         settings = settings or Settings()
-        self.sql, self.tables = sql, tables
+        self.sql, self.tables, self.views = sql, tables, views or {}
         self.fallback: str | None = None
         """Why the stored plan was not used, if it was not."""
         self._plan(settings, Placement.FREE)
@@ -48,13 +62,17 @@ class Prepared:
                 raise Refused(Refusal(reason=reason, expression=sql, blame=Blame.RUNNER))
 
     def _plan(self, settings: Settings, placement: Placement) -> None:
-        self.translation = self._translated(settings, Clock.RUNNING, placement)
+        views = self._translated_views(settings)
+        self.translation = self._translated(settings, Clock.RUNNING, placement, views)
         one_task = row_ordered(self.translation.kernels)  # as the runner does
         options = {"datafusion.execution.target_partitions": "1"} if one_task else {}
         context: SessionContext = planning_context(settings, options.items())
         for name, table in self.tables.items():
             context.register_record_batches(name, [table.to_batches()])
         register_kernels(context, self.translation.kernels)
+        for name, view in views.items():
+            register_kernels(context, view.kernels - self.translation.kernels)
+            context.register_view(name, context.sql(view.sql))
         catalog = standard_catalog()
         for call in parse_calls(self.sql).find_all(exp.Anonymous):
             if call.name in catalog:
@@ -65,7 +83,7 @@ class Prepared:
             self.makes_rows = "unnest(" in self.translation.sql
             self._planned = self.frame
             if self.makes_rows:  # the plan represents the query, but the query itself is run
-                stopped = self._translated(settings, Clock.STOPPED, placement)
+                stopped = self._translated(settings, Clock.STOPPED, placement, views)
                 register_kernels(context, stopped.kernels)
                 self._planned = context.sql(stopped.sql)
             optimized = self._planned.optimized_logical_plan()
@@ -77,15 +95,31 @@ class Prepared:
             raise Refused(refusal) from error
         self.context = context
 
-    def _translated(self, settings: Settings, clock: Clock, placement: Placement) -> Translation:
+    def _translated_views(self, settings: Settings) -> dict[str, Translation]:
+        views: dict[str, Translation] = {}
+        for name, sql in self.views.items():
+            views[name] = self._translated(settings, Clock.RUNNING, Placement.FREE, views, sql=sql)
+        return views
+
+    def _translated(
+        self,
+        settings: Settings,
+        clock: Clock,
+        placement: Placement,
+        views: Mapping[str, Translation],
+        *,
+        sql: str | None = None,
+    ) -> Translation:
+        schemas = {name: table.schema for name, table in self.tables.items()}
         return translate_query(
-            self.sql,
-            schemas={name: table.schema for name, table in self.tables.items()},
+            sql or self.sql,
+            schemas=schemas | {name: view.schema for name, view in views.items()},
             functions=standard_catalog(),
             variables={},
             settings=settings,
             clock=clock,
             placement=placement,
+            inlined=views,
         )
 
     def rows(self) -> pa.Table | str:

@@ -58,6 +58,13 @@ EVERYTHING = RelationReads([None], None, set())
 """All columns and all rows: assumed where nothing is known."""
 
 
+class ExactTranslation(msgspec.Struct, frozen=True):
+    """A query as DataFusion SQL with Spark's semantics, with a running and a stopped clock."""
+
+    running: Translation
+    stopped: Translation
+
+
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about a query before it runs."""
 
@@ -72,17 +79,12 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """What is read from each relation that the plan scans."""
     unpruned: str | None = None
     """Why none of the filters may prune files; None if they may."""
+    exact: ExactTranslation | None = None
+    """The translation, which readers of a view without rows of its own are planned with."""
     refusal: Refusal | None = None
     """Why the query does not run on DataFusion; None if it does. A refused query has only a sketch
     as its plan, as do all queries planned for Spark: `datafusion_sql` is exact if there is no
     refusal, the plan is not."""
-
-
-class _ExactTranslation(msgspec.Struct, frozen=True):
-    """A query as DataFusion SQL with Spark's semantics, with a running and a stopped clock."""
-
-    running: Translation
-    stopped: Translation
 
 
 class Analyst:
@@ -109,6 +111,8 @@ class Analyst:
         self.settings = settings
         self.in_utc = settings.time_zone in UTC_NAMES
         self.ansi = settings.ansi
+        self.inlined: dict[str, ExactTranslation] = {}
+        """The translations of the views that are planned as part of their readers."""
 
     def analyse(
         self,
@@ -181,6 +185,7 @@ class Analyst:
             lineage=reader.lineage(names),
             reads=self._reads(reader, facts, unpruned),
             unpruned=unpruned,
+            exact=exact if refusal is None else None,
             refusal=refusal,
         )
 
@@ -191,7 +196,7 @@ class Analyst:
         *,
         is_volatile: bool,
         placement: Placement,
-    ) -> "_ExactTranslation":
+    ) -> ExactTranslation:
         """Translate a query into DataFusion SQL with Spark's semantics.
 
         Raises:
@@ -202,10 +207,10 @@ class Analyst:
             raise Refused(running.unnamed)
         if is_volatile:
             stopped = self._translated(query, schemas, Clock.STOPPED, placement)
-        return _ExactTranslation(running, stopped)
+        return ExactTranslation(running, stopped)
 
     def _plan_exactly(
-        self, query: Query, exact: "_ExactTranslation", *, functions: Collection[str]
+        self, query: Query, exact: ExactTranslation, *, functions: Collection[str]
     ) -> Planned:
         """Plan a translation that is meant to run.
 
@@ -233,7 +238,7 @@ class Analyst:
         return planned
 
     def _plan_in_place(
-        self, query: Query, exact: "_ExactTranslation", *, functions: Collection[str]
+        self, query: Query, exact: ExactTranslation, *, functions: Collection[str]
     ) -> Planned:
         """Plan a translation in which nothing may be computed before a filter below it.
 
@@ -248,7 +253,7 @@ class Analyst:
         return planned
 
     def _plan_if_possible(
-        self, query: Query, exact: "_ExactTranslation | None", *, functions: Collection[str]
+        self, query: Query, exact: ExactTranslation | None, *, functions: Collection[str]
     ) -> Planned | None:
         """Return the plan of an exact translation; None if it cannot be planned either."""
         try:
@@ -267,6 +272,11 @@ class Analyst:
             settings=self.settings,
             clock=clock,
             placement=placement,
+            inlined={
+                name: exact.running if clock is Clock.RUNNING else exact.stopped
+                for name, exact in self.inlined.items()
+                if name in schemas
+            },
         )
 
     def _sketch(

@@ -214,6 +214,8 @@ class _Planner:
         is_small = scans <= _MAX_SCANS and depth <= _MAX_DEPTH
         if analysis.planned and is_small and not _is_materialised(view.header):
             self.session.add_view(view.name, analysis.planned)
+            if analysis.exact is not None:
+                self.analyst.inlined[view.name] = analysis.exact
         else:
             depth = 0
             if analysis.schema is not None:

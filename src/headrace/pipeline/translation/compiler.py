@@ -121,9 +121,9 @@ class Queries(Subqueries, Protocol):
     """The visible common table expressions, innermost last: the DataFusion name of each, and its
     columns."""
     guards: dict[str, Guard]
-    """By the DataFusion name of a common table expression, its guarded text."""
-    fallible_ctes: set[str]
-    """The common table expressions that raise for some values."""
+    """The guarded text of common table expressions and inlined views, by DataFusion name."""
+    fallible_queries: set[str]
+    """The common table expressions and inlined views that raise for some values."""
 
 
 def or_refuse(expression: Typed | None, node: exp.Expr, *values: Typed) -> Typed:

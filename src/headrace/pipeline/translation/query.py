@@ -41,6 +41,12 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an expression raises for some values."""
     unnamed: Refusal | None
     """Why the names of the result are not known: Spark generates one for an expression."""
+    columns: tuple[Output, ...] = ()
+    guard: Guard | None = None
+    """How readers that are planned together with this query write it if their conditions may
+    raise."""
+    names: int = 0
+    """How many relation names it uses, which the names of its readers must differ from."""
 
 
 def translate_query(  # noqa: PLR0913
@@ -52,6 +58,7 @@ def translate_query(  # noqa: PLR0913
     settings: Settings,
     clock: Clock = Clock.RUNNING,
     placement: Placement = Placement.FREE,
+    inlined: Mapping[str, Translation] | None = None,
 ) -> Translation:
     """Translate a Spark SQL query.
 
@@ -63,12 +70,15 @@ def translate_query(  # noqa: PLR0913
         settings: The settings that change its meaning.
         clock: How the time of the run is written.
         placement: Where DataFusion may compute columns that can raise.
+        inlined: The translations of relations that are planned as part of the query.
 
     Raises:
         Refused: the query is wrong, or the catalogue lacks something that it uses.
     """
     casts = Casts(ansi=settings.ansi, time_zone=settings.time_zone)
     compiler = _Queries(sql, schemas)
+    for name, view in (inlined or {}).items():
+        compiler.inline(name, view)
     compiler.expressions = Expressions(
         sql,
         casts=casts,
@@ -102,6 +112,9 @@ def translate_query(  # noqa: PLR0913
         kernels=kernels_in(compiled.text),
         can_raise=compiler.expressions.fallible > 0,
         unnamed=None if all(o.is_named for o in compiled.columns) else _unnamed(tree),
+        columns=compiled.columns,
+        guard=compiled.guard,
+        names=compiler.names,
     )
 
 
@@ -144,14 +157,27 @@ class _Queries:
             for name, schema in schemas.items()
         }
         self.ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = []
-        self.fallible_ctes: set[str] = set()
+        self.fallible_queries: set[str] = set()
         self.guards: dict[str, Guard] = {}
-        self._count = 0
+        self.names = 0
+
+    def inline(self, name: str, view: Translation) -> None:
+        """Treat a relation as the query that it is planned as."""
+        columns = tuple(
+            msgspec.structs.replace(column, name=known.name, nullable=known.nullable)
+            for column, known in zip(view.columns, self.tables[name], strict=True)
+        )
+        self.tables = {**self.tables, name: columns}
+        if view.can_raise:
+            self.fallible_queries.add(name)
+        if view.guard is not None:
+            self.guards[identifier(name)] = view.guard
+            self.names = max(self.names, view.names)
 
     def new_name(self) -> str:
         """Return a relation name that no author can write: authors' names are in lower case."""
-        self._count += 1
-        return f"Q{self._count}"
+        self.names += 1
+        return f"Q{self.names}"
 
     def query(self, node: exp.Expr, scope: Scope | None) -> Compiled:
         """Compile a query that may refer to columns of the enclosing one."""
@@ -167,7 +193,7 @@ class _Queries:
                 outputs = renamed(inner.columns, cte.args.get("alias"), cte)
                 name = self.new_name()
                 if self.expressions.fallible > before:
-                    self.fallible_ctes.add(name)
+                    self.fallible_queries.add(name)
                 columns = ", ".join(identifier(o.name.casefold()) for o in outputs)
                 texts.append(f"{identifier(name)} ({columns}) AS ({inner.text})")
                 if inner.guard is not None:

@@ -88,10 +88,11 @@ def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], 
     for ctes in reversed(queries.ctes):
         if name in ctes:
             real, outputs = ctes[name]
-            queries.expressions.fallible += real in queries.fallible_ctes
+            queries.expressions.fallible += real in queries.fallible_queries
             return identifier(real), outputs, name
     if name not in queries.tables:
         raise unsupported(node, "the columns of this table are unknown")
+    queries.expressions.fallible += name in queries.fallible_queries
     return identifier(name), queries.tables[name], name.rpartition(".")[2]
 
 

@@ -209,7 +209,9 @@ class DataFusionRunner:
         plans = (*task.inlined, plan)
         session = self._session(plans, plan.header.tier)
         self._register_functions(session, plans)
-        for name in (*plan.reads, *(call.relation for call in table_calls_in(sql))):
+        inner = {name for part in task.inlined for name in part.reads if _quoted(name) in sql}
+        calls = (call.relation for call in table_calls_in(sql))
+        for name in dict.fromkeys((*plan.reads, *sorted(inner), *calls)):
             unlimited = f"{name}{_UNLIMITED_SUFFIX}"
             session.register_dataset(unlimited, self._open_relation(task, name))
             session.register_view(name, session.table(unlimited).limit(_NO_LIMIT))
