@@ -391,6 +391,8 @@ def integer_sequence(
             if start == stop:
                 return [start]
             raise SparkIndexError(f"no sequence goes from {start} to {stop} by {by}")
+        if (stop - start) // by >= (1 << 31) - 16:  # Spark's longest array
+            raise SparkIndexError(f"the sequence from {start} to {stop} is longer than any array")
         return list(range(start, stop + (1 if by > 0 else -1), by))
 
     return by_distinct(counted, call.gives, starts, stops, *steps)
