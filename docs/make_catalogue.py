@@ -58,6 +58,9 @@ VARIANT, `power` of whole numbers, `BINARY` as `STRING`, and `regexp_replace`, `
 computed while the view is planned, and refused over columns. An argument that can fail is evaluated
 where Spark evaluates it: `a + 1 DIV b` is null where `a` is, even if `b` is zero. If it occurs
 twice, each time only after `AND`, `OR` or `FILTER`, it is refused: Spark evaluates it before them.
+So is a column of an inner query that can fail, if a `SELECT` list reads it once, after `AND` or
+`OR`. A column that fails for rows that only a join drops ends the run with an error: Spark computes
+it before or after the join, depending on the sizes of the tables.
 
 For one kind of value a run ends with an error where Spark gives a result: a `FLOAT` or `DOUBLE`
 whose text differs between releases of Java (before 19 it sometimes has one digit more than needed).

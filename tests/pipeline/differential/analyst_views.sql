@@ -307,3 +307,53 @@ SELECT k, u FROM (SELECT k, ai, i FROM extreme WHERE i <> 0) LATERAL VIEW explod
 SELECT p.k FROM everyday p JOIN extreme q ON p.k = q.k WHERE p.k > 2 AND CASE WHEN p.i > 0 THEN p.l / p.i END > 1 AND CASE WHEN p.i > 0 THEN p.l / p.i END < 9
 SELECT count(*) FILTER (WHERE b) AS a, count(*) FILTER (WHERE NOT b) AS c, count(DISTINCT i) FILTER (WHERE k > 1) AS e, count(DISTINCT i) FILTER (WHERE k > 2) AS f FROM everyday
 SELECT k, acos(10) - acos(2) AS a, sqrt(-1) + 1 AS c FROM extreme
+-- conditions over keys of inner queries that group or number rows
+SELECT i FROM (SELECT i, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY i) WHERE 1 DIV i > 0
+SELECT i FROM (SELECT i, max(k) AS n FROM extreme WHERE i <> 0 GROUP BY i HAVING max(k) > 1) WHERE 1 DIV i > 0
+SELECT i, n FROM (SELECT i, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY i) WHERE n > 0 AND 1 DIV i > 0
+SELECT i FROM (SELECT 1 DIV i AS i, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY 1 DIV i) WHERE 1 DIV i > 0
+SELECT i FROM (SELECT i, b, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY ROLLUP (i, b)) WHERE 1 DIV i > 0
+SELECT i FROM (SELECT i, sum(k) OVER (PARTITION BY i) AS n FROM extreme WHERE i <> 0) WHERE 1 DIV i > 0
+SELECT i FROM (SELECT i, row_number() OVER (PARTITION BY i ORDER BY k) AS n FROM extreme WHERE i <> 0) WHERE n = 1 AND 1 DIV i > 0
+SELECT i FROM (SELECT i, count(*) AS n FROM extreme WHERE i <> 0 AND k > 1 GROUP BY i) WHERE 1 DIV i > 0 AND n < 10
+SELECT i FROM (SELECT DISTINCT i, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY i) WHERE 1 DIV i > 0
+SELECT i, a FROM (SELECT b, i, sum(l) AS a FROM everyday WHERE i <> 0 GROUP BY b, i) WHERE a / i > 1
+SELECT i FROM (SELECT i, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY i) GROUP BY i HAVING 1 DIV i > 0
+SELECT i FROM extreme WHERE i <> 0 GROUP BY i HAVING 1 DIV i > 0
+SELECT i FROM extreme WHERE i <> 0 GROUP BY i HAVING 1 DIV i > 0 AND count(*) > 0
+SELECT i FROM (SELECT i FROM (SELECT i, count(*) AS n FROM (SELECT * FROM extreme WHERE i <> 0) GROUP BY i)) WHERE 1 DIV i > 0
+SELECT g.i FROM (SELECT i, n FROM (SELECT i, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY i) WHERE n > 0) g WHERE 1 DIV g.i > 0
+SELECT i FROM (SELECT i, k FROM extreme WHERE i <> 0 QUALIFY row_number() OVER (PARTITION BY i ORDER BY k) = 1) WHERE 1 DIV i > 0
+SELECT i, c FROM (SELECT i, 1 DIV i > 0 AS c, count(*) AS n FROM extreme WHERE i <> 0 GROUP BY i) WHERE c
+SELECT i, c FROM (SELECT i, 1 DIV i AS c, count(*) AS n FROM extreme GROUP BY i) WHERE i <> 0 AND c > 0
+SELECT i FROM (SELECT i FROM extreme WHERE i <> 0 LIMIT 5) WHERE 1 DIV i > 0
+SELECT k, b AND z > 0 AS c FROM (SELECT k, b, 1 DIV i AS z FROM extreme)
+-- what Spark computes less or more often than DataFusion
+SELECT k FROM extreme WHERE 1 DIV i > 0 AND NULL
+SELECT k FROM extreme WHERE NULL AND 1 DIV i > 0
+SELECT k FROM extreme WHERE 1 DIV i > 0 AND CAST(NULL AS BOOLEAN)
+SELECT k FROM extreme WHERE 1 DIV i > 0 AND FALSE
+SELECT k FROM extreme WHERE 1 DIV i > 0 AND 1 = 2
+SELECT k FROM extreme WHERE k > 0 AND 1 DIV i > 0 AND NULL AND b
+SELECT k FROM extreme WHERE 1 DIV i > 0 OR NULL
+SELECT k FROM extreme WHERE k > 0 AND NULL
+SELECT k FROM extreme WHERE 1 DIV i > 0 AND b = NULL
+SELECT k FROM extreme WHERE 1 DIV i > NULL
+SELECT k, 1 DIV i > 0 AND NULL AS c FROM extreme
+SELECT k FROM extreme ORDER BY 1 DIV i
+SELECT count(*) AS n FROM (SELECT k FROM extreme ORDER BY 1 DIV i)
+SELECT k FROM (SELECT k FROM extreme ORDER BY 1 DIV i) WHERE k > 3
+SELECT k FROM (SELECT k FROM extreme ORDER BY 1 DIV i LIMIT 3)
+SELECT max(k) AS n FROM (SELECT k FROM extreme ORDER BY 1 DIV i)
+SELECT k FROM (SELECT k, 1 DIV i AS z FROM extreme ORDER BY z)
+SELECT k FROM everyday WHERE k IN (SELECT k FROM extreme ORDER BY 1 DIV i)
+SELECT k FROM (SELECT k FROM extreme ORDER BY 1 DIV i) ORDER BY k
+SELECT k FROM everyday WHERE k > (SELECT max(1 DIV i) FROM extreme) AND false
+SELECT k FROM everyday WHERE false AND k > (SELECT max(1 DIV i) FROM extreme)
+SELECT k FROM everyday WHERE k > (SELECT 1 DIV i FROM extreme) AND false
+SELECT (SELECT k FROM extreme) AS a FROM everyday WHERE false
+SELECT (SELECT max(1 DIV i) FROM extreme) AS a FROM everyday WHERE false
+SELECT (SELECT max(1 DIV i) FROM extreme) AS a FROM everyday WHERE k > 100
+SELECT (SELECT k FROM extreme) AS a FROM everyday WHERE k > 100
+SELECT k FROM everyday WHERE k > 100 AND k > (SELECT k FROM extreme)
+SELECT CASE WHEN k > 100 THEN (SELECT k FROM extreme) END AS a FROM everyday

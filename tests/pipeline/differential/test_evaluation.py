@@ -64,6 +64,18 @@ _CONSTANTS_IN_BRANCHES = [
     "SELECT NULL + (1 DIV 0) AS a, CASE WHEN TRUE THEN 1 ELSE 1 DIV 0 END AS b FROM everyday",
     "SELECT k FROM everyday WHERE TRUE OR ((1 DIV 0) = 1)",
 ]
+_Z = "(SELECT k, i, b, 1 DIV i AS z FROM extreme)"
+_COMPUTED_ELSEWHERE = [
+    f"SELECT k, i <> 0 AND z > 0 AS c FROM {_Z}",
+    f"SELECT k, i = 0 OR z > 0 AS c, b FROM {_Z}",
+    "SELECT k FROM extreme WHERE 1 DIV i > 0 AND NULL",
+    "SELECT k FROM extreme WHERE k > 0 AND 1 DIV i > 0 AND CAST(NULL AS BOOLEAN)",
+    "SELECT k FROM extreme WHERE 1 DIV i > 0 AND b = NULL",
+    "SELECT k FROM (SELECT k, 1 DIV i AS z FROM extreme ORDER BY z)",
+    "SELECT k FROM (SELECT k FROM extreme ORDER BY 1 DIV i)",
+    "SELECT (SELECT k FROM extreme) AS a FROM everyday WHERE false",
+    "SELECT (SELECT max(1 DIV i) FROM extreme) AS a FROM everyday WHERE 1 = 2",
+]
 _MAX = "9" * 32 + ".999999"
 _SUMS = f"FROM VALUES (1, {_MAX}BD), (1, {_MAX}BD), (1, -{_MAX}BD), (1, -{_MAX}BD) AS v(g, d)"
 _TINY = "FROM VALUES (1E-100D, 1E-100D), (2E-100D, 2E-100D), (4E-100D, 3E-100D) AS v(a, b)"
@@ -157,6 +169,18 @@ def test_what_depends_on_an_order_that_spark_changes_is_refused(sql: str) -> Non
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
     assert caught.value.refusal.blame is Blame.RUNNER
+
+
+@pytest.mark.parametrize("sql", _COMPUTED_ELSEWHERE)
+def test_what_only_one_engine_computes_for_some_rows_is_refused(sql: str) -> None:
+    with pytest.raises(Refused) as caught:
+        Prepared(sql, TABLES)
+    assert caught.value.refusal.place(sql) is not None
+
+
+def test_a_sequence_longer_than_an_array_fails_before_it_is_made() -> None:
+    rows = Prepared("SELECT size(sequence(k, k + 3000000000L)) AS a FROM everyday", TABLES).rows()
+    assert "longer than any array" in str(rows)
 
 
 def test_a_constant_that_only_spark_computes_is_refused() -> None:

@@ -140,7 +140,9 @@ class Expressions:
                 return self._condition(without_null_safe(node), scope)
             case exp.And() | exp.Or():
                 word = "AND" if isinstance(node, exp.And) else "OR"
-                sides = (self._condition(side, scope) for side in (node.left, node.right))
+                sides = [self._condition(side, scope) for side in (node.left, node.right)]
+                if isinstance(node, exp.And) and any(side.can_fail for side in sides):
+                    self._refuse_next_to_null(node, scope)
                 both = logical(word, *(_NULL if s.type == t.VOID else s for s in sides))
                 self.proofs.check_constant(both, node)
                 return both
@@ -153,6 +155,13 @@ class Expressions:
         if condition.type not in (t.BOOLEAN, t.VOID):
             raise wrong(node, f"a condition is a BOOLEAN, not {type_text(condition.type)}")
         return condition
+
+    def _refuse_next_to_null(self, node: exp.And, scope: Scope) -> None:
+        """Refuse a test that can raise, in a conjunction that is never true because of a null."""
+        for part in node.flatten():
+            condition = self._condition(part, scope)
+            if condition.is_null or condition.type == t.VOID:
+                raise unsupported(node, "Spark evaluates nothing that is combined with NULL by AND")
 
     def _value(self, node: exp.Expr, scope: Scope) -> Typed:  # noqa: C901, PLR0912
         match node:

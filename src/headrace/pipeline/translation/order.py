@@ -12,7 +12,7 @@ from sqlglot import exp
 from headrace.pipeline.translation.compiler import Compiled, Queries
 from headrace.pipeline.translation.literal import ordinal
 from headrace.pipeline.translation.refusal import unsupported, wrong
-from headrace.pipeline.translation.scope import Scope, ScopeColumn
+from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn
 from headrace.pipeline.translation.typed import Typed, identifier
 from headrace.pipeline.translation.window import sort_key
 
@@ -42,7 +42,11 @@ def order_and_limit(
     elif any(node.args.get(key) for key in ("sort", "distribute", "cluster")):
         raise unsupported(node, "the catalogue has no SORT BY with LIMIT")
     if order is not None:
-        text += f" ORDER BY {_order_by(queries, order, compiled, scope, items)}"
+        is_limited = limit is not None or offset is not None
+        keys = _order_by(queries, order, compiled, scope, items, is_limited=is_limited)
+        text += f" ORDER BY {keys}"
+        if not is_limited:
+            compiled = msgspec.structs.replace(compiled, columns=_marked(order, compiled))
     for word, clause in (("LIMIT", limit), ("OFFSET", offset)):
         if clause is not None and clause.expression != exp.var("ALL"):
             count = clause.expression
@@ -53,12 +57,14 @@ def order_and_limit(
     return Compiled(text, compiled.columns, compiled.is_correlated, gives_one)
 
 
-def _order_by(
+def _order_by(  # noqa: PLR0913
     queries: Queries,
     order: exp.Expr,
     compiled: Compiled,
     scope: Scope | None,
     items: Sequence[tuple[str, Typed]],
+    *,
+    is_limited: bool,
 ) -> str:
     named = {
         output.name.casefold(): Typed(identifier(output.name.casefold()), output.type)
@@ -85,8 +91,35 @@ def _order_by(
             target.replace(exp.column(name, quoted=True))
             keys.append(sort_key(queries.expressions, copy, by_place))
             continue
+        is_inner = order.parent is not None and order.parent.parent is not None
+        is_shown = isinstance(plain, exp.Column) and plain.name.casefold() in named
+        if is_inner and not is_limited and not is_shown and _can_fail(queries, plain, inner):
+            raise unsupported(plain, "it may fail, and DataFusion omits the order of inner queries")
         keys.append(sort_key(queries.expressions, key, inner, lambda v: shown.get(v.text, v.text)))
     return ", ".join(keys)
+
+
+def _marked(order: exp.Expr, compiled: Compiled) -> tuple[Output, ...]:
+    """Mark the columns that can fail, if the order is by them."""
+    names = {column.name.casefold() for column in order.find_all(exp.Column)}
+    places = {
+        ordinal(key.this if isinstance(key, exp.Ordered) else key) for key in order.expressions
+    }
+    return tuple(
+        msgspec.structs.replace(
+            o,
+            is_order=o.can_fail
+            and not o.is_aggregated
+            and (o.name.casefold() in names or n in places),
+        )
+        for n, o in enumerate(compiled.columns, 1)
+    )
+
+
+def _can_fail(queries: Queries, key: exp.Expr, scope: Scope) -> bool:
+    value = queries.expressions.value(key, scope)
+    columns = (column for column in scope.columns if column.can_fail)
+    return value.can_fail or any(column.value.text in value.text for column in columns)
 
 
 def _spread(order: exp.Expr, compiled: Compiled, names: Collection[str]) -> list[exp.Expr]:

@@ -40,6 +40,8 @@ class Output(msgspec.Struct, frozen=True):
     """Whether its name is known: if the author gives none, Spark generates one."""
     can_fail: bool = False
     """Whether computing it raises for some rows."""
+    is_order: bool = False
+    """Whether it can fail, and its query is ordered by it without a limit."""
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):
@@ -55,6 +57,7 @@ class ScopeColumn(msgspec.Struct, frozen=True):
     is_window: bool = False
     is_named: bool = True
     can_fail: bool = False
+    is_order: bool = False
     """As of `Output`."""
 
 
@@ -207,6 +210,7 @@ def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
             is_window=output.is_window,
             is_named=output.is_named,
             can_fail=output.can_fail,
+            is_order=output.is_order,
         )
         for output in outputs
     ]

@@ -22,11 +22,15 @@ from headrace.pipeline.translation.grouping import (
     star_of,
 )
 from headrace.pipeline.translation.guard import (
+    SelectParts,
     boolean,
     computing_columns,
     fallible_parts,
     guard_of,
     guarded_source,
+    guarded_text,
+    keys_guard,
+    refuse_conditional,
 )
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
@@ -66,12 +70,10 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     clause = node.args.get("where")
     test = None if clause is None else boolean(queries.expressions, clause.this, scope)
     plain_source = source
-    source = _guarded(queries, node, source, scope)
     grouping = group_by(queries, node, scope)
-    source += grouping.relation
-    items = _items(queries, node, scope)
     functions = queries.expressions.functions
     aggregates = any(has_aggregate(column, functions) for column in node.expressions)
+    items = _items(queries, node, scope)
     _refuse_shared(queries, node, scope, aggregates=aggregates)
     if is_global_aggregate(node, functions):
         items = [(name, _of_a_group(value, scope)) for name, value in items]
@@ -94,7 +96,8 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
         if is_fixed:
             plain = in_place(plain)
         shown.append(f"{plain.text} AS {identifier(name.casefold())}")
-    groups = _having(queries, node, scope)
+    groups, fallible = _having(queries, node, scope)
+    source = _guarded(queries, node, source, scope, fallible) + grouping.relation
     word = "SELECT DISTINCT " if is_distinct else "SELECT "
     if (
         clause is not None
@@ -105,16 +108,22 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
         with computing_columns(scope):
             test = where(queries.expressions, clause.this, scope, used)
     condition = "" if test is None else f" WHERE {test.text}"
-    text = f"{word}{', '.join(shown)}{source}{condition}{grouping.clause}{groups}"
+    groups = grouping.clause + groups
+    parts = SelectParts(items, shown, plain_source, test, grouping.relation, groups)
+    keys_test = keys_guard(node, test, scope, fallible)
+    listed, groups = (guarded_text(t, keys_test, scope) for t in (", ".join(shown), groups))
+    text = f"{word}{listed}{source}{condition}{groups}"
+    _refuse_unread_order(node, text, scope)
     one_row = aggregates and node.args.get("group") is None and not groups
     if scope.is_correlated and node.args.get("group") is None:
-        parts = (part for column in node.expressions for part in column.walk())
-        if any(is_project_aggregate(functions, part) for part in parts):
+        nodes = (part for column in node.expressions for part in column.walk())
+        if any(is_project_aggregate(functions, part) for part in nodes):
             raise unsupported(node, "the catalogue has no correlated aggregates of the project")
     compiled = Compiled(text, outputs, gives_one_row=one_row)
     separate = None if aggregates else _plain_select(node, source, condition, items, scope)
     result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)
-    guard = None if scope.is_correlated else guard_of(node, items, plain_source, test, scope)
+    is_global = is_global_aggregate(node, functions)
+    guard = None if scope.is_correlated or is_global else guard_of(node, parts, scope)
     return msgspec.structs.replace(
         result, is_correlated=scope.is_correlated, plain=separate, guard=guard
     )
@@ -125,6 +134,9 @@ def _refuse_shared(queries: Queries, node: exp.Select, scope: Scope, *, aggregat
     clause = node.args.get("where")
     if clause is not None:
         refuse_shared(compiler, [clause.this], scope)
+        _refuse_never_computed(queries, node)
+    if not aggregates or node.args.get("group") is not None:
+        refuse_conditional(node.expressions, scope)
     if aggregates or node.args.get("group") is not None:
         having = node.args.get("having")
         nodes = [*node.expressions, *([] if having is None else [having.this])]
@@ -135,13 +147,38 @@ def _refuse_shared(queries: Queries, node: exp.Select, scope: Scope, *, aggregat
         refuse_shared(compiler, node.expressions, scope)
 
 
-def _guarded(queries: Queries, node: exp.Select, source: str, scope: Scope) -> str:
+def _refuse_unread_order(node: exp.Select, text: str, scope: Scope) -> None:
+    """Refuse a query over one that is ordered by a column that can fail and is not read.
+
+    Spark computes the order, and DataFusion omits it.
+    """
+    for column in scope.columns:
+        if column.is_order and column.value.text not in text:
+            reason = f"Spark may compute {column.name}, by which an inner query is ordered"
+            raise unsupported(node, reason)
+
+
+def _refuse_never_computed(queries: Queries, node: exp.Select) -> None:
+    """Refuse a query inside a SELECT list that can raise, if WHERE is a constant.
+
+    Spark computes it even if no row needs it; DataFusion does not if WHERE is false.
+    """
+    if node.args["where"].find(exp.Column) or not queries.expressions.fallible:
+        return
+    inner = next((q for column in node.expressions for q in column.find_all(exp.Query)), None)
+    if inner is not None:
+        raise unsupported(inner, "Spark computes it even if WHERE is never true")
+
+
+def _guarded(
+    queries: Queries, node: exp.Select, source: str, scope: Scope, fallible: Sequence[Typed]
+) -> str:
     """Return FROM with guards on what conditions that can raise read."""
     if not scope.filtered:
         return source
-    clause, fallible = node.args.get("where"), scope.fallible
+    clause, fallible = node.args.get("where"), [*scope.fallible, *fallible]
     if clause is not None:
-        fallible = [*fallible, *fallible_parts(queries.expressions, clause.this, scope)]
+        fallible += fallible_parts(queries.expressions, clause.this, scope)
     return guarded_source(source, scope, fallible)
 
 
@@ -274,8 +311,9 @@ def _before_windows(
     )
 
 
-def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
-    text = ""
+def _having(queries: Queries, node: exp.Select, scope: Scope) -> tuple[str, list[Typed]]:
+    """Compile the conditions after grouping, and return those of their parts that can raise."""
+    text, fallible = "", []
     for word in ("having", "qualify"):
         clause = node.args.get(word)
         if clause is not None:
@@ -287,7 +325,8 @@ def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
                 else queries.expressions.boolean(clause.this, scope)
             )
             text += f" {word.upper()} {condition.text}"
-    return text
+            fallible += fallible_parts(queries.expressions, clause.this, scope)
+    return text, fallible
 
 
 def _refuse_marks(clause: exp.Expr, node: exp.Select) -> None:
