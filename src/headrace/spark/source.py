@@ -24,6 +24,13 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from headrace.errors import InvalidArgumentError
+from headrace.spark.file_changes import (
+    CHANGE_COLUMNS,
+    FileChangeReader,
+    FileChangeStream,
+    FollowedTable,
+    follow_table,
+)
 from headrace.spark.file_group import FILE_COLUMNS, group_files
 from headrace.spark.message import message_first, messages_first
 from headrace.spark.pinned_table import PinnedTable, pin_table
@@ -45,6 +52,7 @@ class HeadraceSource(DataSource):
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self._pin: PinnedTable | None = None
+        self._followed: FollowedTable | None = None
 
     @cached_property
     def _options(self) -> SourceOptions:
@@ -58,12 +66,17 @@ class HeadraceSource(DataSource):
 
     @message_first
     def schema(self) -> StructType:
-        """Return the table's columns, and pin the version."""
+        """Return the table's columns, and pin the version; or the columns of changes of files."""
+        if self._options.read_file_changes:
+            self._followed_table()
+            return CHANGE_COLUMNS
         return self._pinned().schema
 
     @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the pinned version, or of the changes up to it."""
+        if self._options.read_file_changes:
+            return FileChangeReader(self._followed_table(), self._options)
         reader = ChangeReader if self._options.read_change_feed else SnapshotReader
         return reader(self._pinned_with_schema(schema), self._options)
 
@@ -74,12 +87,19 @@ class HeadraceSource(DataSource):
 
     @message_first
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Return a reader of the rows that are added from a version on."""
+        """Return a reader of the rows, or the changes of files, from a version on."""
+        if self._options.read_file_changes:
+            return FileChangeStream(self._followed_table(), self._options)
         for name, value in (("version", self._options.version), ("asOf", self._options.as_of)):
             if value is not None:
                 reason = "a stream follows the table: set startingVersion or startingTimestamp"
                 raise InvalidArgumentError(argument=name, reason=reason)
         return TableStream(self._pinned_with_schema(schema), self._options)
+
+    def _followed_table(self) -> FollowedTable:
+        if self._followed is None:
+            self._followed = follow_table(self._options)
+        return self._followed
 
     def _pinned(self) -> PinnedTable:
         if self._pin is None:

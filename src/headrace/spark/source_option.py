@@ -71,6 +71,8 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The bytes of data files that one task reads, if it reads more than one file."""
     storage: HiddenOptions = msgspec.field(default_factory=HiddenOptions)
     read_change_feed: bool = False
+    read_file_changes: bool = False
+    """Whether to return the files that versions add and remove, not rows."""
     ending_version: int | None = None
     stream: StreamOptions = StreamOptions()
 
@@ -92,6 +94,7 @@ def parse_options(texts: Mapping[str, str]) -> SourceOptions:
         partition_bytes=options.size("partitionBytes") or PARTITION_BYTES,
         storage=HiddenOptions(options.below(_STORAGE)),
         read_change_feed=options.flag("readChangeFeed"),
+        read_file_changes=options.flag("readFileChanges"),
         ending_version=options.number("endingVersion"),
         stream=StreamOptions(
             starting_version=options.version_or_latest("startingVersion"),
