@@ -110,7 +110,21 @@ def test_a_replaced_table_stops_the_stream(session: SparkSession, tmp_path: Path
         catch_up(session, table, tmp_path)
 
 
-@pytest.mark.parametrize("option", [("where", "id = 1"), ("columns", "id"), ("version", "0")])
+def test_a_table_that_is_replaced_after_planning_is_not_read(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    table = tmp_path / "table"
+    append(table, 1)
+    frame = session.read.format("headrace").option("readFileChanges", "true").load(str(table))
+    shutil.rmtree(table)
+    append(table, 2)
+    with pytest.raises(PySparkException, match="replaced"):
+        frame.collect()
+
+
+@pytest.mark.parametrize(
+    "option", [("where", "id = 1"), ("columns", "id"), ("version", "0"), ("ignoreDeletes", "true")]
+)
 def test_an_option_of_rows_is_refused(
     session: SparkSession, tmp_path: Path, option: tuple[str, str]
 ) -> None:

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import InvalidArgumentError, TableReplacedError, VersionNotFoundError
 from headrace.scan.arrow_changes import SCHEMA
 from headrace.spark.message import message_first, messages_first
-from headrace.spark.source_option import LATEST, SourceOptions
+from headrace.spark.source_option import LATEST, SourceOptions, Tolerance
 from headrace.spark.stream_offset import Offset, Part, parse_offset
 from headrace.storage.option import HiddenOptions
 from headrace.table import Table
@@ -62,12 +62,17 @@ class FollowedTable(msgspec.Struct, frozen=True, kw_only=True):
             raise TableReplacedError(table=self.uri, expected=self.id, found=table_id)
 
     def read(self, versions: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the changes of a range of versions, on a worker."""
+        """Yield the changes of a range of versions, on a worker.
+
+        Raises:
+            TableReplacedError: the table has been replaced.
+        """
         if not isinstance(versions, VersionRange):
             return  # Spark passes a partition of its own if there are no ranges
-        first, last = versions.value
+        table = self.table()
+        self.check(table.snapshot().metadata.id)
         expected = to_arrow_schema(CHANGE_COLUMNS, timezone="UTC")
-        for batch in pa.RecordBatchReader.from_stream(self.table().changes(first, last)):
+        for batch in pa.RecordBatchReader.from_stream(table.changes(*versions.value)):
             yield batch.cast(expected)
 
 
@@ -84,13 +89,16 @@ def follow_table(options: SourceOptions) -> FollowedTable:
     Raises:
         InvalidArgumentError: an option does not apply to changes of files.
     """
+    tolerance = options.stream.tolerance
     inapplicable = {
         "version": options.version,
         "asOf": options.as_of,
         "where": options.where,
         "columns": options.columns,
         "readChangeFeed": options.read_change_feed or None,
+        "timeZone": options.time_zone,
         "maxBytesPerTrigger": options.stream.limits.size_bytes,
+        tolerance.value: None if tolerance is Tolerance.REFUSE else True,
     }
     for name, value in inapplicable.items():
         if value is not None:
